@@ -1,0 +1,37 @@
+import { Code } from "@connectrpc/connect";
+import type { Reason } from "../errors.js";
+
+/** The one status of each reason, as the comments of `error_reason.proto` promise. */
+export const reasonCode: Readonly<Record<Reason, Code>> = {
+  INTERNAL: Code.Internal,
+  FIELD_INVALID: Code.InvalidArgument,
+  UNAUTHENTICATED: Code.Unauthenticated,
+  PERMISSION_DENIED: Code.PermissionDenied,
+  DRAINING: Code.Unavailable,
+  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
+  CANCELLED: Code.Canceled,
+  MESSAGE_TOO_LARGE: Code.ResourceExhausted,
+  METADATA_TOO_LARGE: Code.ResourceExhausted,
+  UNIMPLEMENTED: Code.Unimplemented,
+  PAGE_TOKEN_INVALID: Code.InvalidArgument,
+  OWNER_ID_INVALID: Code.InvalidArgument,
+  OWNER_NAME_TWIN: Code.AlreadyExists,
+  OWNER_PATH_UNSAFE: Code.FailedPrecondition,
+  CONFIG_EXISTS: Code.AlreadyExists,
+  CONFIG_UNREADABLE: Code.FailedPrecondition,
+  ENTRY_ID_INVALID: Code.InvalidArgument,
+  TEXT_INVALID: Code.InvalidArgument,
+  META_INVALID: Code.InvalidArgument,
+  KIND_NOT_ALLOWED: Code.FailedPrecondition,
+  ENTRY_EXISTS: Code.AlreadyExists,
+  ENTRY_FORGOTTEN: Code.FailedPrecondition,
+  ENTRY_NOT_FOUND: Code.NotFound,
+  ENTRY_CORRUPT: Code.DataLoss,
+  WATCH_CURSOR_EXPIRED: Code.OutOfRange,
+  SEQ_NOT_REACHED: Code.OutOfRange,
+  LOG_STOPPED: Code.Unavailable,
+  DISK_FULL: Code.ResourceExhausted,
+  OVERLOADED: Code.Unavailable,
+  TRASH_NOT_FOUND: Code.NotFound,
+  TRASH_RESTORE_CONFLICT: Code.FailedPrecondition,
+};
