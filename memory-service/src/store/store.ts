@@ -200,10 +200,12 @@ export interface TrashRef {
 }
 
 export interface StoreHealth {
-  /** False while an owner's log is stopped or the disk is full. */
+  /** False while an owner's log is stopped. A full disk takes neither reads nor forgetting away. */
   readonly ok: boolean;
   readonly durability: Durability;
   readonly stoppedOwners: number;
+  /** The last write found no room. */
+  readonly diskFull: boolean;
   /** For people; "" when all is well. */
   readonly message: string;
 }

@@ -1,0 +1,198 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { tryLock } from "fs-native-extensions";
+import { Directories, ownerFileMode } from "./directories.js";
+import { errorCode, type Fs, O_CREAT, O_NOFOLLOW, O_RDWR } from "./fs.js";
+
+/** The newest layout of a data directory that this code reads and writes. */
+const FORMAT_VERSION = 1;
+const FORMAT_LINE = /^reverie-memory (\d+)\n?$/;
+
+/** How long a second process waits for the first to let go, milliseconds. */
+const LOCK_WAIT_MS = 800;
+
+/** A data directory that can't be opened: the message is for the operator. */
+export class DataDirectoryError extends Error {
+  override readonly name = "DataDirectoryError";
+}
+
+/** What belongs to the data directory as a whole: its format, lock, key and the seq that no owner starts below. */
+export class Root {
+  readonly directories: Directories;
+  private seqValue = 0;
+  private raising: Promise<void> = Promise.resolve();
+
+  private constructor(
+    readonly fs: Fs,
+    readonly path: string,
+    private readonly lockFd: number,
+    /** 32 bytes that key the hashes kept of what was forgotten, and page tokens. */
+    readonly secret: Buffer,
+    directories: Directories,
+  ) {
+    this.directories = directories;
+  }
+
+  static async open(fs: Fs, path: string): Promise<Root> {
+    const directories = new Directories(fs);
+    await makeRoot(fs, directories, path);
+    const lockFd = await lock(fs, path);
+    try {
+      await checkFormat(fs, directories, path);
+      const root = new Root(fs, path, lockFd, await readSecret(fs, directories, path), directories);
+      root.seqValue = await readSeq(fs, path);
+      await root.syncNames();
+      return root;
+    } catch (error) {
+      await fs.close(lockFd);
+      throw error;
+    }
+  }
+
+  /**
+   * A process that was killed may have left names that only the page cache knows: they are built on from here, so
+   * they must be durable. Where things were moved to comes before where they were.
+   */
+  private async syncNames(): Promise<void> {
+    const { fs, path, directories } = this;
+    const below = (await fs.readdir(path))
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => `${path}/${entry.name}`);
+    const trash = below.filter((directory) => directory.endsWith("/.trash"));
+    for (const directory of trash) {
+      for (const ref of await fs.readdir(directory))
+        if (ref.isDirectory()) await directories.sync(`${directory}/${ref.name}`);
+    }
+    for (const directory of [...trash, ...below.filter((directory) => !trash.includes(directory)), path]) {
+      await directories.sync(directory);
+    }
+  }
+
+  /** New and restored owners start above this. */
+  get seq(): number {
+    return this.seqValue;
+  }
+
+  /** Makes sure, durably, that `seq` is at least this. */
+  async raiseSeq(seq: number): Promise<void> {
+    const raise = async (): Promise<void> => {
+      if (seq <= this.seqValue) return;
+      await this.directories.replaceFile(`${this.path}/.seq`, `${JSON.stringify({ seq })}\n`);
+      this.seqValue = seq;
+    };
+    this.raising = this.raising.then(raise, raise);
+    await this.raising;
+  }
+
+  async close(): Promise<void> {
+    // Closing the descriptor lets the lock go.
+    await this.fs.close(this.lockFd);
+  }
+}
+
+async function makeRoot(fs: Fs, directories: Directories, path: string): Promise<void> {
+  const found = fs.lstatSync(path);
+  if (found?.isDirectory() || found?.isSymbolicLink()) return;
+  if (found !== undefined)
+    throw new DataDirectoryError(`${path} is no directory; give the data directory another path`);
+  try {
+    await directories.ensure(path);
+  } catch (error) {
+    throw new DataDirectoryError(`cannot make the data directory ${path}: ${(error as Error).message}`);
+  }
+}
+
+async function lock(fs: Fs, path: string): Promise<number> {
+  const file = `${path}/.lock`;
+  let fd: number;
+  try {
+    fd = await fs.open(file, O_RDWR | O_CREAT | O_NOFOLLOW, ownerFileMode);
+  } catch (error) {
+    throw new DataDirectoryError(
+      `cannot open ${file}: ${(error as Error).message}; the service needs to own its data directory`,
+    );
+  }
+  const until = Date.now() + LOCK_WAIT_MS;
+  while (!tryLock(fd)) {
+    if (Date.now() > until) {
+      await fs.close(fd);
+      const holder = await fs.readFile(file).then(
+        (bytes) => bytes.toString().trim(),
+        () => "",
+      );
+      throw new DataDirectoryError(
+        `${path} is in use by ${holder === "" ? "another process" : holder}; stop it first, or give this one another data directory`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await sayWhoHoldsIt(fs, fd);
+  return fd;
+}
+
+/** For the message of a process that comes second. A full disk is no reason not to start. */
+async function sayWhoHoldsIt(fs: Fs, fd: number): Promise<void> {
+  try {
+    await fs.ftruncate(fd, 0);
+    await fs.write(fd, Buffer.from(`process ${process.pid} on ${hostname()} since ${new Date().toISOString()}\n`), 0);
+  } catch {
+    // The lock holds all the same.
+  }
+}
+
+async function checkFormat(fs: Fs, directories: Directories, path: string): Promise<void> {
+  const file = `${path}/FORMAT`;
+  let text: string;
+  try {
+    text = (await fs.readFile(file)).toString();
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    // New, or of the file plugin before Reverie: its lines are read as they are.
+    await directories.replaceFile(file, `reverie-memory ${FORMAT_VERSION}\n`);
+    return;
+  }
+  const version = Number(FORMAT_LINE.exec(text)?.[1]);
+  if (!Number.isInteger(version)) {
+    throw new DataDirectoryError(
+      `${file} doesn't say \`reverie-memory <version>\`: is ${path} the data directory of another program?`,
+    );
+  }
+  if (version > FORMAT_VERSION) {
+    throw new DataDirectoryError(
+      `${path} has format ${version}, this version of the service knows up to ${FORMAT_VERSION}; run the newer version that wrote it`,
+    );
+  }
+}
+
+async function readSecret(fs: Fs, directories: Directories, path: string): Promise<Buffer> {
+  const file = `${path}/.key`;
+  try {
+    const secret = Buffer.from((await fs.readFile(file)).toString().trim(), "hex");
+    if (secret.length === 32) return secret;
+    throw new DataDirectoryError(
+      `${file} doesn't hold 64 hexadecimal digits; put it back from a backup, or remove it (page tokens and late retries of forgotten entries are then unknown)`,
+    );
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  const secret = randomBytes(32);
+  await directories.replaceFile(file, `${secret.toString("hex")}\n`);
+  return secret;
+}
+
+async function readSeq(fs: Fs, path: string): Promise<number> {
+  let text: string;
+  try {
+    text = (await fs.readFile(`${path}/.seq`)).toString();
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return 0;
+    throw error;
+  }
+  try {
+    const { seq } = JSON.parse(text) as { seq?: unknown };
+    if (Number.isSafeInteger(seq)) return seq as number;
+  } catch {
+    // Falls through to the message below.
+  }
+  throw new DataDirectoryError(`${path}/.seq doesn't hold {"seq":<number>}; put it back from a backup`);
+}
