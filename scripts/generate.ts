@@ -1,69 +1,24 @@
-// Generates proto/gen from the .proto files. `--check` fails when the committed
-// code differs from what would be generated.
+// Generates proto/gen from the .proto files. `--check` writes nothing there and
+// fails when the files on disk, committed or not, are not what would be generated.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { type FieldDescriptorProto, FieldDescriptorProto_Label, FieldDescriptorProto_Type } from "@bufbuild/protobuf/wkt";
-import type { DescriptorProto, EnumDescriptorProto } from "@bufbuild/protobuf/wkt";
-import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { join } from "node:path";
+import { diffTrees } from "./lib/diff-trees.js";
+import { writeProtoDeps } from "./lib/proto-deps.js";
+import { root, toolEnv, withTempDir } from "./lib/repo.js";
 
-// buf.validate's schema is in no npm package as a .proto file, but its
-// descriptor is: print back the part that a compiler needs (no options).
-function printValidateProto(): string {
-  const file = file_buf_validate_validate.proto;
-  const out: string[] = [`syntax = "proto2";`, `package ${file.package};`];
-  for (const path of file.dependency) out.push(`import "${path}";`);
-  for (const type of file.enumType) printEnum(type, "", out);
-  for (const type of file.messageType) printMessage(type, "", out);
-  for (const ext of file.extension) {
-    out.push(`extend ${ext.extendee} {`, `  ${printField(ext)}`, "}");
-  }
-  return `${out.join("\n")}\n`;
+function generate(outputDir: string): void {
+  execFileSync("buf", ["generate", "--output", outputDir], { cwd: root, env: toolEnv, stdio: "inherit" });
 }
 
-function printEnum(type: EnumDescriptorProto, indent: string, out: string[]): void {
-  out.push(`${indent}enum ${type.name} {`);
-  if (type.options?.allowAlias) out.push(`${indent}  option allow_alias = true;`);
-  for (const value of type.value) out.push(`${indent}  ${value.name} = ${value.number};`);
-  out.push(`${indent}}`);
-}
-
-function printMessage(type: DescriptorProto, indent: string, out: string[]): void {
-  out.push(`${indent}message ${type.name} {`);
-  for (const nested of type.nestedType) printMessage(nested, `${indent}  `, out);
-  for (const nested of type.enumType) printEnum(nested, `${indent}  `, out);
-  for (const range of type.extensionRange) out.push(`${indent}  extensions ${range.start} to ${range.end === 0x20000000 ? "max" : range.end - 1};`);
-  for (const range of type.reservedRange) out.push(`${indent}  reserved ${range.start} to ${range.end - 1};`);
-  for (const field of type.field) {
-    if (!inOneof(field)) out.push(`${indent}  ${printField(field)}`);
-  }
-  type.oneofDecl.forEach((oneof, index) => {
-    out.push(`${indent}  oneof ${oneof.name} {`);
-    for (const field of type.field) {
-      if (inOneof(field) && field.oneofIndex === index) out.push(`${indent}    ${printField(field, false)}`);
-    }
-    out.push(`${indent}  }`);
-  });
-  out.push(`${indent}}`);
-}
-
-function inOneof(field: FieldDescriptorProto): boolean {
-  return Object.hasOwn(field, "oneofIndex") && !field.proto3Optional;
-}
-
-function printField(field: FieldDescriptorProto, withLabel = true): string {
-  const label = withLabel ? `${FieldDescriptorProto_Label[field.label].toLowerCase()} ` : "";
-  const type = field.typeName === "" ? FieldDescriptorProto_Type[field.type].toLowerCase() : field.typeName;
-  return `${label}${type} ${field.name} = ${field.number};`;
-}
-
-mkdirSync("proto/.deps/buf/validate", { recursive: true });
-writeFileSync("proto/.deps/buf/validate/validate.proto", printValidateProto());
-execFileSync("buf", ["generate"], { stdio: "inherit" });
-
+writeProtoDeps();
 if (process.argv.includes("--check")) {
-  const drift = execFileSync("git", ["status", "--porcelain", "--", "proto/gen"], { encoding: "utf8" });
-  if (drift !== "") {
-    process.stderr.write(`proto/gen is not what the .proto files give. Run \`npm run generate\` and commit:\n${drift}`);
-    process.exit(1);
-  }
+  await withTempDir("generate", (dir) => {
+    generate(dir);
+    const drift = diffTrees(join(dir, "proto/gen"), join(root, "proto/gen"));
+    if (drift.length === 0) return;
+    console.error(`proto/gen is not what the .proto files give. Run \`npm run generate\`.\n${drift.join("\n")}`);
+    process.exitCode = 1;
+  });
+} else {
+  generate(".");
 }
