@@ -1,0 +1,43 @@
+import type { MemoryClient, MemoryKind } from "@reverie/client";
+import type { Random } from "./random.js";
+
+/** A writer holds about this many entries; beyond it forgets more than it stores. */
+const ENOUGH = 120;
+
+/** What an owner's writers do. */
+export interface Habits {
+  readonly kinds: readonly MemoryKind[];
+  /** Relative frequencies. */
+  readonly mix: Readonly<Partial<Record<Step, number>>>;
+}
+export type Step =
+  | "remember"
+  | "rememberMany"
+  | "forget"
+  | "patch"
+  | "clear"
+  | "repeat"
+  | "lateRetry"
+  | "recall"
+  | "trash";
+
+export interface Surroundings {
+  readonly client: MemoryClient;
+  readonly random: Random;
+  /** The service is about to be killed: failures are no news. */
+  readonly stopping: () => boolean;
+  /** What must not happen, for people. */
+  readonly problem: (what: string) => void;
+}
+
+/** What a writer that holds so many entries does next. */
+export function chooseStep(random: Random, { mix }: Habits, live: number): Step {
+  const steps = Object.entries(mix) as [Step, number][];
+  const weights = steps.map(([step, weight]) => (step === "forget" && live > ENOUGH ? weight * 6 : weight));
+  let at = random() * weights.reduce((sum, weight) => sum + weight, 0);
+  for (const [i, [step]] of steps.entries()) {
+    at -= weights[i];
+    if (at < 0) return step;
+  }
+  return "remember";
+}

@@ -1,0 +1,25 @@
+// The service as a test build: its file system loses on SIGKILL what a power cut loses.
+import { MemoryServer, memoryOptions, version } from "@reverie/memory-service";
+import { runMain } from "@reverie/service-kit";
+import { seededRandom } from "./random.js";
+import { volatileFs } from "./volatile-fs.js";
+
+const { VICTIM_BASE: base, VICTIM_LIMBO: limbo, VICTIM_SEED, VICTIM_LATE_MS } = process.env;
+if (!base || !limbo) throw new Error("VICTIM_BASE and VICTIM_LIMBO name directories");
+
+const fs = volatileFs({
+  base,
+  limbo,
+  random: seededRandom(Number(VICTIM_SEED)),
+  earlyChance: 0.3,
+  stepMs: 1,
+  ...(VICTIM_LATE_MS && { lateMs: Number(VICTIM_LATE_MS) }),
+});
+
+await runMain({
+  name: "reverie-memory",
+  version,
+  description: "A test build.",
+  options: memoryOptions,
+  create: (config, context) => MemoryServer.create(config, context, { fs }),
+});
