@@ -1,21 +1,21 @@
 import { ReverieError } from "@reverie/service-kit/errors";
-
 import type { AppendOutcome, AppendResult, ForgetResult, NewEntry, PatchResult, StoredEntry } from "../store.js";
 import type { Batch, Part } from "./batch.js";
-import { forgottenHash } from "./forgotten-hash.js";
+import { forgottenHash, forgottenHashOf } from "./forgotten-hash.js";
 import {
   decodeLine,
   type EntryFields,
   type EntryLine,
   encodeEntry,
   encodeForget,
+  firstMetaDigest,
   hasOddMeta,
   metaDigest,
   metaOf,
 } from "./line.js";
-import type { Log } from "./log.js";
 import { TOMBSTONE_MS } from "./log-state.js";
-import type { Owner } from "./owner.js";
+import type { Copy, Owner } from "./owner.js";
+import { stored } from "./stored-entry.js";
 
 // What each change adds to a batch. A change sees the durable state only; one that
 // touches an id of the same batch waits for the next.
@@ -32,10 +32,7 @@ export interface Change {
   dropped(count: number): void;
 }
 
-interface Copy {
-  readonly log: Log;
-  readonly i: number;
-}
+const isLive = ({ log, i }: Copy): boolean => log.state.index.isLive(i);
 
 abstract class BaseChange<T> implements Change {
   readonly frees: boolean = false;
@@ -83,9 +80,10 @@ export class AppendChange extends BaseChange<AppendResult> {
 }
 
 function planAppend(owner: Owner, batch: Batch, entry: NewEntry): AppendOutcome {
-  const { log, stale } = owner.firstCopy(entry.id);
-  if (log !== undefined) return compareWithStored(owner, entry);
-  if (stale) {
+  const copies = owner.copies(entry.id, true);
+  const live = copies.filter(isLive);
+  if (live.length > 0) return compareWithStored(live, entry);
+  if (copies.length > 0) {
     return refused("ENTRY_CORRUPT", entry.id, "a damaged line has this id: forget it first, or send another id");
   }
   if (owner.forgets) {
@@ -124,28 +122,17 @@ function addEntry(batch: Batch, part: Part, fields: EntryFields): void {
   );
 }
 
-function compareWithStored(owner: Owner, entry: NewEntry): AppendOutcome {
-  const copies = owner.copies(entry.id);
+function compareWithStored(copies: readonly Copy[], entry: NewEntry): AppendOutcome {
+  const sent = metaDigest(entry.meta);
   for (const { log, i } of copies) {
     const found = log.entry(i);
     if (found === undefined || log.kind !== entry.kind || found.line.text !== entry.text) continue;
-    const meta = metaOf(found.bytes, found.line);
-    const first = found.line.meta0 ?? metaDigest(meta);
-    if (first === metaDigest(entry.meta)) return { status: "already", entry: stored(log, i, found.line, meta) };
+    const { line, bytes } = found;
+    if (firstMetaDigest(bytes, line) === sent) {
+      return { status: "already", entry: stored(log, i, line, metaOf(bytes, line)) };
+    }
   }
   return refused("ENTRY_EXISTS", entry.id, "another entry has this id; send a new id, or forget that entry first");
-}
-
-export function stored(log: Log, i: number, line: EntryLine, meta: string): StoredEntry {
-  return {
-    id: line.id,
-    kind: log.kind,
-    text: line.text,
-    ts: line.ts,
-    meta,
-    seq: line.seq,
-    ord: log.state.index.ord(i),
-  };
 }
 
 function refused(
@@ -171,17 +158,10 @@ export class ForgetChange extends BaseChange<ForgetResult> {
       const { index } = log.state;
       const was = { at: index.offset(i), len: index.length(i) };
       const found = index.isLive(i) ? log.entry(i) : undefined;
-      const bytes = found?.bytes ?? log.read(i);
       const hash =
         found === undefined
-          ? forgottenHash(owner.secret, this.id, log.kind, bytes.toString("latin1"), "")
-          : forgottenHash(
-              owner.secret,
-              this.id,
-              log.kind,
-              found.line.text,
-              found.line.meta0 ?? metaDigest(metaOf(bytes, found.line)),
-            );
+          ? forgottenHash(owner.secret, this.id, log.kind, log.read(i).toString("latin1"), "")
+          : forgottenHashOf(owner.secret, log.kind, found.line, found.bytes);
       const part = batch.part(log);
       const seq = owner.nextSeq(batch, part);
       const offset = part.offset;
@@ -218,7 +198,7 @@ export class PatchChange extends BaseChange<PatchResult> {
   plan(owner: Owner, batch: Batch): boolean {
     if (batch.touched.has(this.id)) return false;
     const found = owner.copies(this.id, true);
-    const live = found.filter(({ log, i }) => log.state.index.isLive(i));
+    const live = found.filter(isLive);
     if (live.length === 0 && found.length > 0) {
       throw new ReverieError("ENTRY_CORRUPT", "a damaged line has this id; forget it, then store the entry anew", {
         metadata: { id: this.id },
@@ -262,10 +242,7 @@ export class PatchChange extends BaseChange<PatchResult> {
     this.resolve({ copies: this.copies, ...(this.newest && { entry: this.newest }), seq: owner.reportedSeq });
   }
 
-  private prepare({
-    log,
-    i,
-  }: Copy): { log: Log; i: number; line: EntryLine; meta: string; patched: string } | undefined {
+  private prepare({ log, i }: Copy): (Copy & { line: EntryLine; meta: string; patched: string }) | undefined {
     const found = log.entry(i);
     if (found === undefined) return undefined;
     if (hasOddMeta(found.bytes, found.line)) {

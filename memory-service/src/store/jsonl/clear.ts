@@ -1,8 +1,8 @@
 import type { Kind } from "../store.js";
-import { forgottenHash } from "./forgotten-hash.js";
-import { metaDigest, metaOf } from "./line.js";
+import { forgottenHashOf } from "./forgotten-hash.js";
 import type { Log } from "./log.js";
 import type { Owner } from "./owner.js";
+import { TimeSlice } from "./time-slice.js";
 
 /** How long hashing may keep the event loop, milliseconds. */
 const SLICE_MS = 8;
@@ -25,7 +25,7 @@ export async function clearLogs(
       floor: seq,
       keep: () => false,
       leaveBad: true,
-      cleared: { hashes, seq, ts: owner.now(), bytes: 0 },
+      cleared: { hashes, seq, ts: owner.now() },
     });
     owner.settleSeq();
     cleared(live);
@@ -35,19 +35,12 @@ export async function clearLogs(
 async function hashLive(owner: Owner, log: Log): Promise<string[]> {
   const { index } = log.state;
   const hashes: string[] = [];
-  let yieldAt = performance.now() + SLICE_MS;
+  const slice = new TimeSlice(SLICE_MS);
   for (let i = 0; i < index.count; i++) {
     if (!index.isLive(i)) continue;
     const found = log.entry(i);
-    if (found === undefined) continue;
-    const { line, bytes } = found;
-    hashes.push(
-      forgottenHash(owner.secret, line.id, log.kind, line.text, line.meta0 ?? metaDigest(metaOf(bytes, line))),
-    );
-    if (performance.now() > yieldAt) {
-      await new Promise(setImmediate);
-      yieldAt = performance.now() + SLICE_MS;
-    }
+    if (found !== undefined) hashes.push(forgottenHashOf(owner.secret, log.kind, found.line, found.bytes));
+    if (slice.isOver) await slice.giveWay();
   }
   return hashes;
 }

@@ -3,11 +3,10 @@ import type * as store from "../store.js";
 import type { Kind, MemoryStore, OwnerRef } from "../store.js";
 import { KINDS } from "../store.js";
 import { ChangeBell } from "./change-bell.js";
-import { AppendChange, type Change, ForgetChange, PatchChange, stored } from "./changes.js";
+import { AppendChange, type Change, ForgetChange, PatchChange } from "./changes.js";
 import { clearLogs } from "./clear.js";
 import { exportLines } from "./export.js";
 import { errorCode, type Fs, realFs } from "./fs.js";
-import { metaOf } from "./line.js";
 import { listPage } from "./list.js";
 import { keyOf, OpenOwners } from "./open-owners.js";
 import type { Owner } from "./owner.js";
@@ -21,6 +20,7 @@ import { Root } from "./root.js";
 import { moveToTrash } from "./soft-delete.js";
 import { DiskState, isDiskFull } from "./storage-error.js";
 import type { StoreLog } from "./store-log.js";
+import { readEntry } from "./stored-entry.js";
 import { Trash, type TrashItem } from "./trash.js";
 import { beginWatch, nextChanges, type WatchCursor } from "./watch.js";
 
@@ -163,10 +163,9 @@ export class JsonlStore implements MemoryStore {
     return this.read(ref, minSeq, (owner) => {
       owner.lastAccessMs = this.context.now();
       const copies = owner.copies(id, true);
-      const found = copies.flatMap(({ log, i }) => {
-        const read = log.state.index.isLive(i) ? log.entry(i) : undefined;
-        return read === undefined ? [] : [stored(log, i, read.line, metaOf(read.bytes, read.line))];
-      });
+      const found = copies
+        .map(({ log, i }) => (log.state.index.isLive(i) ? readEntry(log, i) : undefined))
+        .filter((entry) => entry !== undefined);
       if (found.length === 0 && copies.length > 0) {
         throw new ReverieError(
           "ENTRY_CORRUPT",

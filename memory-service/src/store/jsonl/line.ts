@@ -199,6 +199,11 @@ export function metaOf(line: Buffer, entry: EntryLine): string {
   return raw.startsWith("{") ? raw : "";
 }
 
+/** What stands for the meta that the entry was first sent with, whatever it was patched to. */
+export function firstMetaDigest(line: Buffer, entry: EntryLine): string {
+  return entry.meta0 ?? metaDigest(metaOf(line, entry));
+}
+
 /** An older writer left a meta that is no JSON object: it is not served, and nothing can be merged into it. */
 export function hasOddMeta(line: Buffer, entry: EntryLine): boolean {
   if (!entry.legacy && entry.seq > 0) return false;

@@ -1,9 +1,8 @@
 import { KINDS, type ListPage, type ListQuery, type StoredEntry } from "../store.js";
-import { stored } from "./changes.js";
-import { metaOf } from "./line.js";
 import type { Log } from "./log.js";
 import { OrderedEntries } from "./ordered-entries.js";
 import type { Owner } from "./owner.js";
+import { readEntry } from "./stored-entry.js";
 
 /** One page of an owner's entries, by (ts, ord, kind). */
 export function listPage(owner: Owner, query: ListQuery): ListPage {
@@ -24,13 +23,13 @@ export function listPage(owner: Owner, query: ListQuery): ListPage {
     const { log } = best;
     const i = best.entries.peek();
     if (page.length >= query.limit) return { entries: page, next: position(page), seq: owner.reportedSeq };
-    const found = log.entry(i);
+    const entry = readEntry(log, i);
     // Damaged since it was indexed: no longer live, so the cursor passes over it by itself.
-    if (found === undefined) continue;
-    bytes += found.bytes.length;
+    if (entry === undefined) continue;
+    bytes += log.state.index.length(i);
     if (page.length > 0 && bytes > query.maxBytes)
       return { entries: page, next: position(page), seq: owner.reportedSeq };
-    page.push(stored(log, i, found.line, metaOf(found.bytes, found.line)));
+    page.push(entry);
     best.entries.advance();
   }
 }

@@ -1,3 +1,4 @@
+import { firstIndex } from "./first-index.js";
 import { IdTable } from "./id-table.js";
 import { LEGACY_ORD_BASE } from "./line.js";
 import { Signatures } from "./signatures.js";
@@ -184,26 +185,12 @@ export class LogIndex {
 
   /** The entry that begins at this byte, or the first one behind it. */
   atOffset(offset: number): number {
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.offsetColumn[middle] < offset) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.count, (i) => this.offsetColumn[i] >= offset);
   }
 
   /** The first entry whose seq is above; seqs grow in file order. */
   afterSeq(seq: number): number {
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.seqColumn[middle] <= seq) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.count, (i) => this.seqColumn[i] > seq);
   }
 
   blockBegin(block: number): number {
@@ -213,14 +200,7 @@ export class LogIndex {
     return block + 1 < this.blocks ? this.blockFirst[block + 1] : this.count;
   }
   blockOf(i: number): number {
-    let low = 0;
-    let high = this.blocks;
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1;
-      if (this.blockFirst[middle] <= i) low = middle;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.blocks, (block) => this.blockFirst[block] > i) - 1;
   }
   liveInBlock(block: number): number {
     return this.blockLive[block];
@@ -240,16 +220,11 @@ export class LogIndex {
 
   /** The first block whose newest (ts, ord) is at or behind the key; with `behind`, behind it. */
   blockAtKey(ts: number, ord: number, behind = false): number {
-    let low = 0;
-    let high = this.blocks;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const blockTs = this.blockMaxTs[middle];
-      const blockOrd = this.blockMaxOrd[middle];
-      if (blockTs < ts || (blockTs === ts && (blockOrd < ord || (behind && blockOrd === ord)))) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.blocks, (block) => {
+      const blockTs = this.blockMaxTs[block];
+      const blockOrd = this.blockMaxOrd[block];
+      return blockTs > ts || (blockTs === ts && (behind ? blockOrd > ord : blockOrd >= ord));
+    });
   }
 
   /** Late entries by (ts, ord), dead ones included. */
@@ -261,15 +236,10 @@ export class LogIndex {
   /** The place of the first late entry at or behind the key. */
   lateAtKey(ts: number, ord: number): number {
     const { entries, count } = this.lateEntries();
-    let low = 0;
-    let high = count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const i = entries[middle];
-      if (this.tsColumn[i] < ts || (this.tsColumn[i] === ts && this.ord(i) < ord)) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(count, (at) => {
+      const i = entries[at];
+      return this.tsColumn[i] > ts || (this.tsColumn[i] === ts && this.ord(i) >= ord);
+    });
   }
 
   /** Live entry numbers by ord, oldest first: the order of caps and exports. */

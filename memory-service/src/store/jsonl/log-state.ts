@@ -1,5 +1,6 @@
 import { isAscii } from "node:buffer";
 import { fold } from "../../text/fold.js";
+import { firstIndex } from "./first-index.js";
 import { decodeLine, type EntryLine, type Line, type Range } from "./line.js";
 import { LogIndex, legacyOrd } from "./log-index.js";
 
@@ -195,27 +196,16 @@ export class LogState {
       if (index.offset(i) !== range.at || index.length(i) !== range.len || !index.find(id).includes(i)) return false;
       entries.push(i);
     }
-    const firstBad = this.badLineAfter(range.at);
+    const { badLines } = this;
+    const firstBad = firstIndex(badLines.length, (at) => badLines[at].at + badLines[at].len > range.at);
     let endOfBad = firstBad;
-    while (endOfBad < this.badLines.length && this.badLines[endOfBad].at < end) endOfBad++;
-    const bad = this.badLines.slice(firstBad, endOfBad);
+    while (endOfBad < badLines.length && badLines[endOfBad].at < end) endOfBad++;
+    const bad = badLines.slice(firstBad, endOfBad);
     if (bad.some(({ at, len }) => at < range.at || at + len > end)) return false;
     for (const i of entries) index.kill(i);
-    this.badLines.splice(firstBad, bad.length);
+    badLines.splice(firstBad, bad.length);
     for (const { len } of bad) this.badBytes -= len + 1;
     return entries.length > 0 || bad.length > 0;
-  }
-
-  /** The first bad line that ends behind this byte. */
-  private badLineAfter(at: number): number {
-    let low = 0;
-    let high = this.badLines.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.badLines[middle].at + this.badLines[middle].len <= at) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }
 

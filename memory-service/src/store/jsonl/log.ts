@@ -4,6 +4,7 @@ import { type Directories, ownerFileMode } from "./directories.js";
 import { type Fs, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, writeAll } from "./fs.js";
 import { decodeLine, type EntryLine, type Range } from "./line.js";
 import { LogState } from "./log-state.js";
+import { TimeSlice } from "./time-slice.js";
 import { countTornTails, keepTornTail } from "./torn-tail.js";
 
 /** Read at once while a log is replayed. */
@@ -122,7 +123,7 @@ export class Log {
 
   /** Overwrites ranges with newlines, so that nothing of them is left in this file. */
   async erase(ranges: readonly Range[]): Promise<void> {
-    for (const { at, len } of ranges) await writeAll(this.options.fs, this.fd, Buffer.alloc(len, 0x0a), at);
+    await eraseRanges(this.options.fs, this.fd, ranges);
   }
 
   /** The bytes of entry `i`; valid until the next read of any log. */
@@ -176,7 +177,7 @@ export class Log {
     let held = 0;
     let start = 0;
     let oversized = 0;
-    let yieldAt = performance.now() + SLICE_MS;
+    const slice = new TimeSlice(SLICE_MS);
     for (let at = 0; at < size; ) {
       if (held === buffer.length) {
         if (held >= MAX_LINE_BYTES) {
@@ -208,10 +209,7 @@ export class Log {
           if (range !== undefined) erase.push(range);
         }
         from = newline + 1;
-        if (performance.now() > yieldAt) {
-          await new Promise(setImmediate);
-          yieldAt = performance.now() + SLICE_MS;
-        }
+        if (slice.isOver) await slice.giveWay();
       }
       buffer.copyWithin(0, from, end);
       held = end - from;
@@ -248,6 +246,11 @@ export class Log {
     await fs.ftruncate(this.fd, this.state.size);
     return undefined;
   }
+}
+
+/** Overwrites with newlines what no reader may find. */
+export async function eraseRanges(fs: Fs, fd: number, ranges: readonly Range[]): Promise<void> {
+  for (const { at, len } of ranges) await writeAll(fs, fd, Buffer.alloc(len, 0x0a), at);
 }
 
 function unsafe(kind: Kind): ReverieError {

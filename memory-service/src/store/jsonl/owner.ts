@@ -9,6 +9,12 @@ import type { OwnerContext } from "./owner-context.js";
 import { isRewriteLeftover } from "./rewrite.js";
 import { Writer } from "./writer.js";
 
+/** One of the entries that have an id: its log and its number there. */
+export interface Copy {
+  readonly log: Log;
+  readonly i: number;
+}
+
 /** One owner: its logs, what is known of them, and its seqs. Changes go through its `writer`. */
 export class Owner {
   readonly key: string;
@@ -131,8 +137,8 @@ export class Owner {
   }
 
   /** Live entries of this id, and with `stale` damaged ones, oldest line first. */
-  copies(id: string, stale = false): { readonly log: Log; readonly i: number }[] {
-    const found: { log: Log; i: number }[] = [];
+  copies(id: string, stale = false): Copy[] {
+    const found: Copy[] = [];
     for (const log of this.logs) {
       for (const i of log.state.index.find(id)) {
         if (log.state.index.isLive(i)) {
@@ -143,16 +149,6 @@ export class Owner {
       }
     }
     return found;
-  }
-
-  /** The log of a live entry of this id; whether a damaged one has it. */
-  firstCopy(id: string): { readonly log: Log | undefined; readonly stale: boolean } {
-    let stale = false;
-    for (const { log, i } of this.copies(id, true)) {
-      if (log.state.index.isLive(i)) return { log, stale };
-      stale = true;
-    }
-    return { log: undefined, stale };
   }
 
   get forgets(): boolean {

@@ -1,8 +1,9 @@
 import { KINDS, type RecallQuery, type RecallSummary, type StoredEntry } from "../store.js";
-import { stored } from "./changes.js";
-import { metaOf } from "./line.js";
+import { compareKeys } from "./ordered-entries.js";
 import type { Owner } from "./owner.js";
 import { LogSearch, type Match, Query } from "./search.js";
+import { readEntry } from "./stored-entry.js";
+import { TimeSlice } from "./time-slice.js";
 
 /** How long a search may keep the event loop, milliseconds. */
 const SLICE_MS = 10;
@@ -23,7 +24,7 @@ export async function* recall(
   let returned = 0;
   let batch: StoredEntry[] = [];
   let batchBytes = 0;
-  let yieldAt = performance.now() + SLICE_MS;
+  const slice = new TimeSlice(SLICE_MS);
   let next = newest(searches);
   while (next !== undefined && returned < query.k) {
     const match = next.step();
@@ -33,16 +34,16 @@ export async function* recall(
       batchBytes += entry.text.length + entry.meta.length;
       returned++;
     }
-    const isLate = performance.now() > yieldAt;
+    const isLate = slice.isOver;
     const isFull = batchBytes >= BATCH_BYTES;
     if (isLate || isFull) {
       if (batch.length > 0) yield batch;
       batch = [];
       batchBytes = 0;
-      if (isLate) await new Promise(setImmediate);
+      if (isLate) await slice.giveWay();
+      else slice.restart();
       signal.throwIfAborted();
       for (const search of searches) search.resume();
-      yieldAt = performance.now() + SLICE_MS;
     }
     next = newest(searches);
   }
@@ -68,9 +69,7 @@ function newest(searches: readonly LogSearch[]): LogSearch | undefined {
     const difference =
       other === undefined
         ? 1
-        : bound.ts - other.ts ||
-          bound.ord - other.ord ||
-          KINDS.indexOf(search.log.kind) - KINDS.indexOf(best?.log.kind ?? "working");
+        : compareKeys(bound, other) || KINDS.indexOf(search.log.kind) - KINDS.indexOf(best?.log.kind ?? "working");
     if (difference > 0) best = search;
   }
   return best;
@@ -80,6 +79,5 @@ function newest(searches: readonly LogSearch[]): LogSearch | undefined {
 function read({ log, i, entry }: Match): StoredEntry | undefined {
   if (!log.state.index.isLive(i)) return undefined;
   if (entry !== undefined) return entry;
-  const found = log.entry(i);
-  return found === undefined ? undefined : stored(log, i, found.line, metaOf(found.bytes, found.line));
+  return readEntry(log, i);
 }

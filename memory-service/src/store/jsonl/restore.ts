@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { ReverieError } from "@reverie/service-kit/errors";
 import { KINDS } from "../store.js";
 import { encodeCleared, encodeForget, encodeHead } from "./line.js";
@@ -42,12 +43,12 @@ export async function restorePayload(
   for (const name of moved) await fs.rename(`${owner.directory}/${name}`, `${item.payload}/${name}`);
   await directories.sync(item.payload);
   if (owner.exists) await directories.remove(owner.directory);
-  const parent = owner.directory.slice(0, owner.directory.lastIndexOf("/"));
+  const parent = dirname(owner.directory);
   await directories.ensure(parent);
   await fs.rename(item.payload, owner.directory);
   options.renamed();
   await directories.sync(parent);
-  await directories.sync(item.payload.slice(0, item.payload.lastIndexOf("/")));
+  await directories.sync(dirname(item.payload));
 }
 
 /** The restored log goes on above every seq of the owner's lives, and still knows what was forgotten meanwhile. */

@@ -1,8 +1,9 @@
 import { ownerFileMode } from "./directories.js";
 import { type Fs, O_CREAT, O_NOFOLLOW, O_RDWR, O_TRUNC, writeAll } from "./fs.js";
 import { decodeLine, encodeCleared, encodeCopy, encodeForget, encodeHead, type Range, reencodeLegacy } from "./line.js";
-import type { Log } from "./log.js";
+import { eraseRanges, type Log } from "./log.js";
 import { type ClearedHashes, LogState, TOMBSTONE_MS } from "./log-state.js";
+import { TimeSlice } from "./time-slice.js";
 
 /** Written at once. */
 const CHUNK_BYTES = 256 * 1024;
@@ -33,7 +34,7 @@ export interface RewriteOptions {
   /** Also leave unreadable and stale lines behind. Only Clear does. */
   readonly leaveBad?: boolean;
   /** Hashes of what this rewrite removes. */
-  readonly cleared?: ClearedHashes;
+  readonly cleared?: Omit<ClearedHashes, "bytes">;
 }
 
 /**
@@ -63,7 +64,6 @@ export class Rewrite {
   private tombstonesSeen = 0;
   private clearedSeen = 0;
   private badSeen = 0;
-  private added: ClearedHashes | undefined;
 
   constructor(
     private readonly log: Log,
@@ -85,6 +85,7 @@ export class Rewrite {
     this.target.dropped = source.dropped + (this.options.dropped ?? 0);
     this.target.floor = Math.max(source.floor, this.options.floor ?? 0);
     this.copyControl();
+    if (this.options.cleared !== undefined) this.appendCleared(this.options.cleared);
     await this.copyEntries(source.index.count);
   }
 
@@ -102,7 +103,7 @@ export class Rewrite {
       erase.push({ at: target.index.offset(i), len: target.index.length(i) });
       target.index.kill(i);
     }
-    for (const { at, len } of erase) await writeAll(fs, this.fd, Buffer.alloc(len, 0x0a), at);
+    await eraseRanges(fs, this.fd, erase);
     await fs.fsync(this.fd);
     const inode = fs.fstatSync(this.fd).ino;
     await fs.rename(this.path, log.path);
@@ -136,15 +137,9 @@ export class Rewrite {
         this.append(encodeForget(tombstone.id, tombstone.hash, undefined, tombstone.seq, tombstone.ts));
       } else target.floor = Math.max(target.floor, tombstone.seq);
     }
-    const cleared = source.cleared.slice(this.clearedSeen);
-    if (this.added === undefined && options.cleared !== undefined) cleared.push(options.cleared);
-    this.added = options.cleared;
-    this.clearedSeen = source.cleared.length;
-    for (const { hashes, seq, ts } of cleared) {
-      if (ts <= options.now - TOMBSTONE_MS) continue;
-      for (let i = 0; i < hashes.length; i += HASHES_PER_LINE) {
-        this.append(encodeCleared(hashes.slice(i, i + HASHES_PER_LINE), seq, ts));
-      }
+    for (; this.clearedSeen < source.cleared.length; this.clearedSeen++) {
+      const cleared = source.cleared[this.clearedSeen];
+      if (cleared.ts > options.now - TOMBSTONE_MS) this.appendCleared(cleared);
     }
     for (; this.badSeen < source.badLines.length; this.badSeen++) {
       if (options.leaveBad === true) continue;
@@ -153,8 +148,14 @@ export class Rewrite {
     }
   }
 
+  private appendCleared({ hashes, seq, ts }: Omit<ClearedHashes, "bytes">): void {
+    for (let i = 0; i < hashes.length; i += HASHES_PER_LINE) {
+      this.append(encodeCleared(hashes.slice(i, i + HASHES_PER_LINE), seq, ts));
+    }
+  }
+
   private async copyEntries(end: number): Promise<void> {
-    let yieldAt = performance.now() + SLICE_MS;
+    const slice = new TimeSlice(SLICE_MS);
     for (; this.position < end; this.position++) {
       const i = this.position;
       const bytes = this.lineToCopy(i);
@@ -164,9 +165,8 @@ export class Rewrite {
         if (this.target.index.count > before) this.origin.push(i);
       }
       if (this.bufferedBytes >= CHUNK_BYTES) await this.flush();
-      if (performance.now() > yieldAt) {
-        await new Promise(setImmediate);
-        yieldAt = performance.now() + SLICE_MS;
+      if (slice.isOver) {
+        await slice.giveWay();
         if (this.cancelled) throw new Error("the log's rewriting was cancelled");
       }
     }

@@ -1,11 +1,11 @@
 import { fold } from "../../text/fold.js";
 import type { StoredEntry } from "../store.js";
-import { stored } from "./changes.js";
 import { decodeLine, metaOf } from "./line.js";
 import type { Log } from "./log.js";
 import type { LogState } from "./log-state.js";
 import { compareKeys, type Key } from "./ordered-entries.js";
 import { queryGrams } from "./signatures.js";
+import { stored } from "./stored-entry.js";
 
 /** A text to look for, prepared once. */
 export class Query {
@@ -51,6 +51,10 @@ export class LogSearch {
   private readonly found: Match[] = [];
   private late: number;
   private lateMatch: Match | undefined;
+  private limit: Key | undefined;
+  private last: Key | undefined;
+  /** The block where a search goes on may hold entries that were looked at before. */
+  private checkFirstBlock = false;
   scanned = 0;
 
   constructor(
@@ -71,7 +75,7 @@ export class LogSearch {
     const main = this.mainBound;
     const late = this.lateBound;
     if (main === undefined || late === undefined) return main ?? late;
-    return main.ts > late.ts || (main.ts === late.ts && main.ord > late.ord) ? main : late;
+    return compareKeys(main, late) > 0 ? main : late;
   }
 
   /** Matches known and not taken yet. */
@@ -83,8 +87,7 @@ export class LogSearch {
   step(): Match | undefined {
     const main = this.mainBound;
     const late = this.lateBound;
-    const takeMain =
-      late === undefined || (main !== undefined && (main.ts > late.ts || (main.ts === late.ts && main.ord > late.ord)));
+    const takeMain = late === undefined || (main !== undefined && compareKeys(main, late) > 0);
     let match: Match | undefined;
     if (takeMain) {
       match = this.found.pop();
@@ -131,11 +134,6 @@ export class LogSearch {
     if (this.last !== undefined && compareKeys(key, this.last) >= 0) return false;
     return this.limit === undefined || compareKeys(key, this.limit) <= 0;
   }
-
-  private limit: Key | undefined;
-  private last: Key | undefined;
-  /** The block where a search goes on may hold entries that were looked at before. */
-  private checkFirstBlock = false;
 
   private get mainBound(): Key | undefined {
     const { index } = this.state;

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { basename, dirname } from "node:path";
 import { ReverieError } from "@reverie/service-kit/errors";
 import { OWNER_KINDS, type OwnerKind, type OwnerRef, type TrashRef } from "../store.js";
 import type { Directories } from "./directories.js";
@@ -102,8 +103,8 @@ export class Trash {
 
   /** Deletes a ref for good. Returns the bytes of its files. */
   async remove(item: TrashItem): Promise<number> {
-    const directory = item.payload.slice(0, item.payload.lastIndexOf("/"));
-    const sibling = item.payload.slice(directory.length + 1);
+    const directory = dirname(item.payload);
+    const sibling = basename(item.payload);
     if (sibling !== "payload") return this.leave(item.payload, sibling);
     const others = (await this.fs.readdir(directory)).filter((entry) => entry.name.startsWith("payload-"));
     if (others.length === 0) return this.leave(directory, item.refId);
@@ -121,7 +122,7 @@ export class Trash {
     // A removal that broke off may have left one of this name.
     const leaving = `${this.path}/${LEAVING}${name}-${randomBytes(4).toString("hex")}`;
     await this.fs.rename(path, leaving);
-    await this.directories.sync(path.slice(0, path.lastIndexOf("/")));
+    await this.directories.sync(dirname(path));
     const freed = await this.directories.remove(leaving);
     await this.directories.sync(this.path);
     return freed;

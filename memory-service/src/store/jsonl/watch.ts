@@ -1,10 +1,10 @@
 import { ReverieError } from "@reverie/service-kit/errors";
 import type { Kind, WatchChange, WatchQuery, WatchStep } from "../store.js";
-import { stored } from "./changes.js";
-import { metaOf } from "./line.js";
+import { firstIndex } from "./first-index.js";
 import type { Log } from "./log.js";
 import type { LogState } from "./log-state.js";
 import type { Owner } from "./owner.js";
+import { readEntry } from "./stored-entry.js";
 
 /** What a step holds before it is sent. */
 const STEP_BYTES = 64 * 1024;
@@ -82,7 +82,8 @@ class LogChanges {
     const place = within.get(log.kind);
     this.entry = seq < 0 ? 0 : index.afterSeq(seq);
     if (place?.state === log.state) this.entry = Math.max(this.entry, place.entry);
-    this.tombstone = firstAfter(tombstones, Math.max(seq, replayFrom));
+    const known = Math.max(seq, replayFrom);
+    this.tombstone = firstIndex(tombstones.length, (at) => tombstones[at].seq > known);
     this.skip();
   }
 
@@ -107,12 +108,8 @@ class LogChanges {
     }
     const i = this.entry++;
     this.skip();
-    const found = this.log.entry(i);
-    if (found === undefined) return undefined;
-    return {
-      change: { upserted: stored(this.log, i, found.line, metaOf(found.bytes, found.line)) },
-      bytes: found.bytes.length,
-    };
+    const upserted = readEntry(this.log, i);
+    return upserted && { change: { upserted }, bytes: this.log.state.index.length(i) };
   }
 
   private get entrySeq(): number {
@@ -128,15 +125,4 @@ class LogChanges {
     const { index } = this.log.state;
     while (this.entry < index.count && !index.isLive(this.entry)) this.entry++;
   }
-}
-
-function firstAfter(tombstones: readonly { readonly seq: number }[], seq: number): number {
-  let low = 0;
-  let high = tombstones.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (tombstones[middle].seq <= seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
