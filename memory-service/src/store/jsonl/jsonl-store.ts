@@ -6,22 +6,21 @@ import { ChangeBell } from "./change-bell.js";
 import { AppendChange, type Change, ForgetChange, PatchChange } from "./changes.js";
 import { clearLogs } from "./clear.js";
 import { exportLines } from "./export.js";
-import { errorCode, type Fs, realFs } from "./fs.js";
+import { type Fs, realFs } from "./fs.js";
 import { listPage } from "./list.js";
 import { keyOf, OpenOwners } from "./open-owners.js";
 import type { Owner } from "./owner.js";
 import { formatOwnerConfig, ownerConfigPath, sameConfig } from "./owner-config.js";
 import type { OwnerContext } from "./owner-context.js";
 import { OwnerNames } from "./owner-names.js";
+import { OwnerTrash } from "./owner-trash.js";
 import { recall } from "./recall.js";
 import { Reserve } from "./reserve.js";
-import { restorePayload } from "./restore.js";
 import { Root } from "./root.js";
-import { moveToTrash } from "./soft-delete.js";
-import { DiskState, isDiskFull } from "./storage-error.js";
+import { DiskState } from "./storage-error.js";
 import type { StoreLog } from "./store-log.js";
 import { readEntry } from "./stored-entry.js";
-import { Trash, type TrashItem } from "./trash.js";
+import { Trash } from "./trash.js";
 import { beginWatch, nextChanges, type WatchCursor } from "./watch.js";
 
 export interface JsonlStoreOptions {
@@ -66,7 +65,7 @@ export class JsonlStore implements MemoryStore {
 
   private constructor(
     private readonly root: Root,
-    private readonly trash: Trash,
+    private readonly trash: OwnerTrash,
     private readonly context: OwnerContext,
     private readonly owners: OpenOwners,
     private readonly bell: ChangeBell,
@@ -97,7 +96,7 @@ export class JsonlStore implements MemoryStore {
         changed: (key) => bell.ring(key),
       };
       const owners = new OpenOwners(context, options.maxOpenOwners ?? 256);
-      const store = new JsonlStore(root, trash, context, owners, bell);
+      const store = new JsonlStore(root, new OwnerTrash(trash, owners, context), context, owners, bell);
       store.startTimers();
       return store;
     } catch (error) {
@@ -134,7 +133,7 @@ export class JsonlStore implements MemoryStore {
       removed += entries;
       changed = true;
     };
-    return this.freeingTurn(ref, async (owner) => {
+    return this.owners.freeingTurn(ref, async (owner) => {
       try {
         await clearLogs(owner, kinds, cleared);
       } finally {
@@ -227,7 +226,7 @@ export class JsonlStore implements MemoryStore {
   }
 
   attach(ref: OwnerRef, config: store.OwnerConfig, replace: boolean): Promise<{ changed: boolean }> {
-    return this.turn(ref, async (owner) => {
+    return this.owners.turn(ref, async (owner) => {
       const present = owner.ownConfig;
       if (present !== undefined && sameConfig(present, config)) return { changed: false };
       if (present !== undefined && !replace) {
@@ -244,7 +243,7 @@ export class JsonlStore implements MemoryStore {
   }
 
   detach(ref: OwnerRef): Promise<{ found: boolean }> {
-    return this.turn(ref, async (owner) => {
+    return this.owners.turn(ref, async (owner) => {
       if (owner.ownConfig === undefined) return { found: false };
       await this.root.fs.unlink(ownerConfigPath(owner.directory));
       await this.root.directories.sync(owner.directory);
@@ -272,84 +271,20 @@ export class JsonlStore implements MemoryStore {
   }
 
   softDelete(ref: OwnerRef, reason: string): Promise<{ ref: store.TrashRef; moved: boolean; seq: number }> {
-    return this.freeingTurn(ref, async (owner) => {
-      const left = (): void => this.owners.drop(owner);
-      const { item, moved, seq } = await moveToTrash(owner, this.trash, this.root, {
-        now: this.context.now(),
-        reason,
-        left,
-      });
-      return { ref: publicRef(item), moved, seq };
-    });
+    return this.trash.softDelete(ref, reason);
   }
-
-  async listTrash(ref: OwnerRef | undefined): Promise<readonly store.TrashRef[]> {
-    return (await this.trash.list(ref)).map(publicRef);
+  listTrash(ref: OwnerRef | undefined): Promise<readonly store.TrashRef[]> {
+    return this.trash.list(ref);
   }
-
   async restore(ref: OwnerRef, refId: string): Promise<{ entries: number; seq: number }> {
-    await this.turn(ref, async (owner) => {
-      const item = await this.trash.find(ref, refId);
-      if (item.hasPayload) {
-        await this.context.names.checkTwin(ref);
-        const { fs, directories } = this.root;
-        let isThere = false;
-        const renamed = (): void => {
-          isThere = true;
-        };
-        try {
-          await restorePayload(owner, item, this.root, { fs, directories, now: this.context.now, renamed });
-          // Before others may use the owner: a soft delete would be given this very ref.
-          await this.trash.forget(item);
-        } finally {
-          if (isThere) this.owners.drop(owner);
-        }
-      } else await this.trash.forget(item);
-    });
+    await this.trash.restore(ref, refId);
     return this.read(ref, 0, (owner) => ({ entries: owner.live, seq: owner.reportedSeq }));
   }
-
   hardDelete(ref: OwnerRef, refId: string): Promise<{ freedBytes: number }> {
-    return this.trashTurn(ref, async () => ({
-      freedBytes: await this.trash.remove(await this.trash.find(ref, refId)),
-    }));
+    return this.trash.hardDelete(ref, refId);
   }
-
-  async sweepTrash(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {
-    let deleted = 0;
-    let freedBytes = 0;
-    for (const item of await this.trash.list(undefined)) {
-      if (item.expiresAt > this.context.now()) continue;
-      try {
-        freedBytes += dryRun ? await this.root.directories.size(item.payload) : await this.sweep(item);
-        deleted++;
-      } catch (error) {
-        this.context.log.warn(
-          { ref: item.refId, code: errorCode(error) },
-          "something in the trash could not be deleted",
-        );
-      }
-    }
-    return { deleted, freedBytes };
-  }
-
-  private sweep(item: TrashItem): Promise<number> {
-    return this.trashTurn(item.owner, async () => {
-      // It may have been restored since it was listed.
-      const still = (await this.trash.list(item.owner)).find(({ refId }) => refId === item.refId);
-      return still === undefined ? 0 : this.trash.remove(still);
-    });
-  }
-
-  /** A turn of the owner; where its live files can't be opened, nobody else has one. */
-  private async trashTurn<T>(ref: OwnerRef, run: () => Promise<T>): Promise<T> {
-    try {
-      return await this.turn(ref, run);
-    } catch (error) {
-      const cannotOpen = ["CONFIG_UNREADABLE", "OWNER_PATH_UNSAFE", "OWNER_ID_INVALID"];
-      if (error instanceof ReverieError && cannotOpen.includes(error.reason)) return run();
-      throw error;
-    }
+  sweepTrash(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {
+    return this.trash.sweep(dryRun);
   }
 
   health(): store.StoreHealth {
@@ -414,30 +349,10 @@ export class JsonlStore implements MemoryStore {
     });
   }
 
-  private turn<T>(ref: OwnerRef, run: (owner: Owner) => Promise<T>): Promise<T> {
-    return this.owners.use(ref, (owner) => owner.writer.exclusive(() => run(owner)));
-  }
-
-  /** For what makes room, and can be begun again: on a full disk it gets the space kept aside. */
-  private freeingTurn<T>(ref: OwnerRef, run: (owner: Owner) => Promise<T>): Promise<T> {
-    return this.turn(ref, async (owner) => {
-      try {
-        return await run(owner);
-      } catch (error) {
-        if (!isDiskFull(error) || owner.gone || !(await this.context.reserve.spend())) throw error;
-        return await run(owner);
-      }
-    });
-  }
-
   private read<T>(ref: OwnerRef, minSeq: number, read: (owner: Owner) => T): Promise<T> {
     return this.owners.use(ref, async (owner) => {
       owner.checkMinSeq(minSeq);
       return read(owner);
     });
   }
-}
-
-function publicRef({ refId, owner, deletedAt, expiresAt, reason, hasPayload }: TrashItem): store.TrashRef {
-  return { refId, owner, deletedAt, expiresAt, reason, hasPayload };
 }

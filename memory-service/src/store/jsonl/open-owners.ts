@@ -3,7 +3,7 @@ import type { OwnerRef } from "../store.js";
 import { errorCode } from "./fs.js";
 import { Owner } from "./owner.js";
 import { type OwnerContext, OwnerGone } from "./owner-context.js";
-import { asStorageError } from "./storage-error.js";
+import { asStorageError, isDiskFull } from "./storage-error.js";
 
 /** An owner whose files keep changing under us is given up after this many tries. */
 const GONE_TRIES = 5;
@@ -47,6 +47,23 @@ export class OpenOwners {
         this.release(owner);
       }
     }
+  }
+
+  /** Runs with no change of the owner beside it. */
+  turn<T>(ref: OwnerRef, run: (owner: Owner) => Promise<T>): Promise<T> {
+    return this.use(ref, (owner) => owner.writer.exclusive(() => run(owner)));
+  }
+
+  /** For what makes room, and can be begun again: on a full disk it gets the space kept aside. */
+  freeingTurn<T>(ref: OwnerRef, run: (owner: Owner) => Promise<T>): Promise<T> {
+    return this.turn(ref, async (owner) => {
+      try {
+        return await run(owner);
+      } catch (error) {
+        if (!isDiskFull(error) || owner.gone || !(await this.context.reserve.spend())) throw error;
+        return await run(owner);
+      }
+    });
   }
 
   /** Opens the owner if need be; it stays open until it is released. */

@@ -1,0 +1,101 @@
+import { ReverieError } from "@reverie/service-kit/errors";
+import type { OwnerRef, TrashRef } from "../store.js";
+import { errorCode } from "./fs.js";
+import type { OpenOwners } from "./open-owners.js";
+import type { OwnerContext } from "./owner-context.js";
+import { restorePayload } from "./restore.js";
+import { moveToTrash } from "./soft-delete.js";
+import type { Trash, TrashItem } from "./trash.js";
+
+/** Moves owners to the trash and back, each in a turn of the owner, so that no change is beside it. */
+export class OwnerTrash {
+  constructor(
+    private readonly trash: Trash,
+    private readonly owners: OpenOwners,
+    private readonly context: OwnerContext,
+  ) {}
+
+  softDelete(ref: OwnerRef, reason: string): Promise<{ ref: TrashRef; moved: boolean; seq: number }> {
+    return this.owners.freeingTurn(ref, async (owner) => {
+      const left = (): void => this.owners.drop(owner);
+      const { item, moved, seq } = await moveToTrash(owner, this.trash, this.context.root, {
+        now: this.context.now(),
+        reason,
+        left,
+      });
+      return { ref: publicRef(item), moved, seq };
+    });
+  }
+
+  async list(ref: OwnerRef | undefined): Promise<readonly TrashRef[]> {
+    return (await this.trash.list(ref)).map(publicRef);
+  }
+
+  async restore(ref: OwnerRef, refId: string): Promise<void> {
+    await this.owners.turn(ref, async (owner) => {
+      const item = await this.trash.find(ref, refId);
+      if (item.hasPayload) {
+        await this.context.names.checkTwin(ref);
+        const { fs, directories } = this.context.root;
+        let isThere = false;
+        const renamed = (): void => {
+          isThere = true;
+        };
+        try {
+          await restorePayload(owner, item, this.context.root, { fs, directories, now: this.context.now, renamed });
+          // Before others may use the owner: a soft delete would be given this very ref.
+          await this.trash.forget(item);
+        } finally {
+          if (isThere) this.owners.drop(owner);
+        }
+      } else await this.trash.forget(item);
+    });
+  }
+
+  hardDelete(ref: OwnerRef, refId: string): Promise<{ freedBytes: number }> {
+    return this.trashTurn(ref, async () => ({
+      freedBytes: await this.trash.remove(await this.trash.find(ref, refId)),
+    }));
+  }
+
+  async sweep(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {
+    let deleted = 0;
+    let freedBytes = 0;
+    for (const item of await this.trash.list(undefined)) {
+      if (item.expiresAt > this.context.now()) continue;
+      try {
+        freedBytes += dryRun ? await this.context.root.directories.size(item.payload) : await this.deleteExpired(item);
+        deleted++;
+      } catch (error) {
+        this.context.log.warn(
+          { ref: item.refId, code: errorCode(error) },
+          "something in the trash could not be deleted",
+        );
+      }
+    }
+    return { deleted, freedBytes };
+  }
+
+  private deleteExpired(item: TrashItem): Promise<number> {
+    return this.trashTurn(item.owner, async () => {
+      // It may have been restored since it was listed.
+      const still = (await this.trash.list(item.owner)).find(({ refId }) => refId === item.refId);
+      return still === undefined ? 0 : this.trash.remove(still);
+    });
+  }
+
+  /** A turn of the owner; where its live files can't be opened, nobody else has one. */
+  private async trashTurn<T>(ref: OwnerRef, run: () => Promise<T>): Promise<T> {
+    try {
+      return await this.owners.turn(ref, run);
+    } catch (error) {
+      const cannotOpen = ["CONFIG_UNREADABLE", "OWNER_PATH_UNSAFE", "OWNER_ID_INVALID"];
+      if (error instanceof ReverieError && cannotOpen.includes(error.reason)) return run();
+      throw error;
+    }
+  }
+}
+
+function publicRef({ refId, owner, deletedAt, expiresAt, reason, hasPayload }: TrashItem): TrashRef {
+  return { refId, owner, deletedAt, expiresAt, reason, hasPayload };
+}
