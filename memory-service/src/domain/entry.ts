@@ -33,7 +33,7 @@ export function checkText(text: string): void {
 }
 
 /** KIND_NOT_ALLOWED unless the owner's config allows the kind. */
-export function checkKind(kind: Kind, config: OwnerConfig): void {
+function checkKind(kind: Kind, config: OwnerConfig): void {
   if (config.allowedKinds.includes(kind)) return;
   const allowed = config.allowedKinds.join(",");
   throw new ReverieError(

@@ -3,7 +3,7 @@ import type { OwnerRef } from "../store/store.js";
 import { fitsBytes, MAX_OWNER_ID_BYTES } from "./limits.js";
 
 /** The one id of kind `org`. */
-export const ORG_ID = "self";
+const ORG_ID = "self";
 
 function brokenRule(owner: OwnerRef): { rule: string; advice: string } | undefined {
   const { kind, id } = owner;

@@ -8,7 +8,7 @@ export const ERROR_DOMAIN = "reverie";
 /** Bytes of UTF-8. */
 export const MAX_MESSAGE_BYTES = 1024;
 /** Bytes of all packed details of one error. */
-export const MAX_DETAILS_BYTES = 4096;
+const MAX_DETAILS_BYTES = 4096;
 
 const MAX_METADATA_BYTES = 1536;
 const MAX_METADATA_VALUE_BYTES = 512;

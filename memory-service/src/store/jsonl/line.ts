@@ -178,7 +178,7 @@ function decodeLegacy(parsed: Record<string, unknown>): Line {
 }
 
 /** The line ends with a checksum that is its own. */
-export function crcHolds(line: Buffer): boolean {
+function crcHolds(line: Buffer): boolean {
   const mark = line.lastIndexOf(CRC_MARK);
   if (mark < 0 || line.length - mark > CRC_TAIL_MAX) return false;
   const expected = line.toString("latin1", mark + CRC_MARK.length, line.length - 1);

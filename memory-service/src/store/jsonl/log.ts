@@ -10,7 +10,7 @@ import { countTornTails, keepTornTail } from "./torn-tail.js";
 /** Read at once while a log is replayed. */
 const CHUNK_BYTES = 1024 * 1024;
 /** A line longer than this is not looked at: bad, kept, skipped. */
-export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** How long replaying may keep the event loop, milliseconds. */
 const SLICE_MS = 8;
 

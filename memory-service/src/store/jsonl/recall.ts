@@ -8,7 +8,7 @@ import { TimeSlice } from "./time-slice.js";
 /** How long a search may keep the event loop, milliseconds. */
 const SLICE_MS = 10;
 /** What a batch holds before it is sent. */
-export const BATCH_BYTES = 64 * 1024;
+const BATCH_BYTES = 64 * 1024;
 
 /** Matches of all kinds, newest first, sent as they are found. */
 export async function* recall(

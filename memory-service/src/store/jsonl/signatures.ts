@@ -6,7 +6,7 @@
 
 const BITS = 8192;
 const MASK = BITS - 1;
-export const BLOCKS_PER_GROUP = 32;
+const BLOCKS_PER_GROUP = 32;
 
 export class Signatures {
   /** The open block's own filter, one bit a gram. */

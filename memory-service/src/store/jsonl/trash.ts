@@ -185,7 +185,7 @@ export class Trash {
 }
 
 /** The first 16 hexadecimal digits of SHA-256 over `memory|file|<kind>|<id>|<day>`, with `|<n>` from the second payload of a day on. */
-export function trashRefId(owner: OwnerRef, deletedAt: number, n: number): string {
+function trashRefId(owner: OwnerRef, deletedAt: number, n: number): string {
   return digest(`memory|file|${owner.kind}|${owner.id}|${Math.floor(deletedAt / DAY_MS)}${n > 1 ? `|${n}` : ""}`);
 }
 
