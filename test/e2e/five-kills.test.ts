@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { runKills } from "../torture/run-kills.js";
+import { runKills } from "../torture/kills/run-kills.js";
 import { temporaryDirectory } from "./support/service.js";
 
-// The short form of test/torture/kill-nine.test.ts, which has the controls.
+// The short form of test/torture/kills/kill-nine.test.ts, which has the controls.
 
 test.each(["kill9", "power-cut"] as const)(
   "five kills under load lose nothing and bring nothing back (%s)",

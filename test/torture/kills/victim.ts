@@ -1,8 +1,8 @@
 // The service as a test build: its file system loses on SIGKILL what a power cut loses.
 import { MemoryServer, memoryOptions, version } from "@reverie/memory-service";
 import { runMain } from "@reverie/service-kit";
-import { seededRandom } from "./random.js";
-import { volatileFs } from "./volatile-fs.js";
+import { seededRandom } from "../random.js";
+import { volatileFs } from "../volatile/volatile-fs.js";
 
 const { VICTIM_BASE: base, VICTIM_LIMBO: limbo, VICTIM_SEED, VICTIM_LATE_MS } = process.env;
 if (!base || !limbo) throw new Error("VICTIM_BASE and VICTIM_LIMBO name directories");

@@ -1,10 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createMemoryClient, formatOwner, type MemoryClient } from "@reverie/client";
-import { checkout, type ProcessOptions, ServiceProcess } from "../e2e/support/service-process.js";
+import { checkout, type ProcessOptions, ServiceProcess } from "../../e2e/support/service-process.js";
+import { between, type Random, seededRandom } from "../random.js";
 import { CAP_BYTES, type Member, makeCast } from "./cast.js";
 import { inspect, naiveRead } from "./inspect.js";
-import { between, type Random, seededRandom } from "./random.js";
 
 /**
  * - `kill9`: the service on the real file system. The page cache survives.

@@ -1,8 +1,8 @@
 import { type Owner, ReverieError, toProtoOwner } from "@reverie/client";
 import { Kind, type RememberResponse } from "@reverie/proto/memory";
-import type { Expected, ExpectedOwner, Sent } from "./expected-owner.js";
+import type { Expected, ExpectedOwner, Sent } from "../expected-owner.js";
+import { between, pick, type Random } from "../random.js";
 import { chooseStep, type Habits, type Step, type Surroundings } from "./habits.js";
-import { between, pick, type Random } from "./random.js";
 import { sentText } from "./sent-text.js";
 
 const PROTO_KINDS = { episodic: Kind.EPISODIC, semantic: Kind.SEMANTIC, working: Kind.WORKING } as const;

@@ -1,8 +1,8 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Fs, O_CREAT, O_RDWR } from "../../memory-service/src/store/jsonl/fs.js";
-import { seededRandom } from "./random.js";
+import { type Fs, O_CREAT, O_RDWR } from "../../../memory-service/src/store/jsonl/fs.js";
+import { seededRandom } from "../random.js";
 import { setUp, syncDirectory, tree, visible } from "./volatile-support.js";
 
 async function put(fs: Fs, path: string, content: string, position = 0): Promise<number> {

@@ -1,5 +1,5 @@
-import type { Fs } from "../../memory-service/src/store/jsonl/fs.js";
-import { O_CREAT, realFs } from "../../memory-service/src/store/jsonl/fs.js";
+import type { Fs } from "../../../memory-service/src/store/jsonl/fs.js";
+import { O_CREAT, realFs } from "../../../memory-service/src/store/jsonl/fs.js";
 
 export interface MortalFs {
   readonly fs: Fs;

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Fs, O_DIRECTORY } from "../../memory-service/src/store/jsonl/fs.js";
+import { type Fs, O_DIRECTORY } from "../../../memory-service/src/store/jsonl/fs.js";
+import { seededRandom } from "../random.js";
+import { volatileFs } from "../volatile/volatile-fs.js";
 import { mortalFs } from "./mortal-fs.js";
-import { seededRandom } from "./random.js";
 import { openOn, owners, Promised, playScript } from "./store-script.js";
-import { volatileFs } from "./volatile-fs.js";
 
 const TIMEOUT_MS = 300_000;
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Fs, O_DIRECTORY, O_RDONLY } from "../../memory-service/src/store/jsonl/fs.js";
+import { type Fs, O_DIRECTORY, O_RDONLY } from "../../../memory-service/src/store/jsonl/fs.js";
 import { type VolatileFsOptions, volatileFs } from "./volatile-fs.js";
 
 export function setUp(options: Partial<VolatileFsOptions> = {}) {

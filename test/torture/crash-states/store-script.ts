@@ -1,7 +1,7 @@
-import type { Fs } from "../../memory-service/src/store/jsonl/fs.js";
-import { type JsonlStore, openJsonlStore } from "../../memory-service/src/store/jsonl/jsonl-store.js";
-import { KINDS, type Kind, type OwnerRef } from "../../memory-service/src/store/store.js";
-import { ExpectedOwner, type Seen } from "./expected-owner.js";
+import type { Fs } from "../../../memory-service/src/store/jsonl/fs.js";
+import { type JsonlStore, openJsonlStore } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
+import { KINDS, type Kind, type OwnerRef } from "../../../memory-service/src/store/store.js";
+import { ExpectedOwner, type Seen } from "../expected-owner.js";
 
 export const owners: readonly OwnerRef[] = [
   { kind: "agent", id: "x" },

@@ -1,5 +1,5 @@
 import type { MemoryKind, Owner } from "@reverie/client";
-import { ExpectedOwner } from "./expected-owner.js";
+import { ExpectedOwner } from "../expected-owner.js";
 import type { Habits } from "./habits.js";
 import { Writer } from "./writer.js";
 

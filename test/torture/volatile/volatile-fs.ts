@@ -1,5 +1,5 @@
 import { constants, type Dirent, fstatSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
-import { type Fs, realFs } from "../../memory-service/src/store/jsonl/fs.js";
+import { type Fs, realFs } from "../../../memory-service/src/store/jsonl/fs.js";
 import { DirectoryNode, type Disk, FileNode, type Node } from "./volatile-directory.js";
 import type { DiskHabits } from "./volatile-file.js";
 

@@ -1,5 +1,5 @@
 import type { MemoryClient, MemoryKind } from "@reverie/client";
-import type { Random } from "./random.js";
+import type { Random } from "../random.js";
 
 /** A writer holds about this many entries; beyond it forgets more than it stores. */
 const ENOUGH = 120;

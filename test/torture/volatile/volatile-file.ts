@@ -1,5 +1,5 @@
 import { ftruncateSync, writeSync } from "node:fs";
-import { between, type Random, shuffle } from "./random.js";
+import { between, type Random, shuffle } from "../random.js";
 
 /** How the pretended kernel and disk behave. */
 export interface DiskHabits {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatOwner, type MemoryClient, type MemoryKind, type Owner, toProtoOwner } from "@reverie/client";
 import { Kind } from "@reverie/proto/memory";
+import type { Seen } from "../expected-owner.js";
 import type { Member } from "./cast.js";
-import type { Seen } from "./expected-owner.js";
 
 const KIND_NAMES: Partial<Record<Kind, MemoryKind>> = {
   [Kind.EPISODIC]: "episodic",
