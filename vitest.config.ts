@@ -11,13 +11,11 @@ interface Suite {
   readonly include: readonly string[];
   /** The longest that one test may take, milliseconds. */
   readonly testTimeoutMs: number;
-  /** One file at a time, after the other suites: these load the whole machine. */
-  readonly alone?: boolean;
   /** The files share a process: each starts its servers, none touches what others see. */
   readonly shared?: boolean;
 }
 
-function suite({ name, include, testTimeoutMs, alone = false, shared = false }: Suite) {
+function suite({ name, include, testTimeoutMs, shared = false }: Suite) {
   return {
     resolve,
     ssr,
@@ -30,7 +28,6 @@ function suite({ name, include, testTimeoutMs, alone = false, shared = false }: 
       hookTimeout: 30_000,
       restoreMocks: true,
       isolate: !shared,
-      ...(alone ? { maxWorkers: 1, sequence: { groupOrder: 1 } } : {}),
     },
   };
 }
@@ -45,12 +42,12 @@ export default defineConfig({
           "memory-service/test/**/*.test.ts",
           "clients/*/test/**/*.test.ts",
           "scripts/test/**/*.test.ts",
+          "test/torture/**/*.test.ts",
         ],
         testTimeoutMs: 20_000,
       }),
       suite({ name: "contract", include: ["test/contract/**/*.test.ts"], testTimeoutMs: 20_000, shared: true }),
       suite({ name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeoutMs: 60_000 }),
-      suite({ name: "torture", include: ["test/torture/**/*.test.ts"], testTimeoutMs: 300_000, alone: true }),
     ],
   },
 });

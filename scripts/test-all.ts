@@ -1,24 +1,28 @@
-// Every test there is: all suites on this Node, all but torture on the other
-// supported ones, the packages as npm would publish them, and buf curl. Ends with
-// `N passed, N failed`, where a step that failed without a failed test counts as one.
+// Every test there is: all suites on each supported Node, the packages as npm would
+// publish them, buf curl, and the torture scorecard. Ends with `N passed, N failed`,
+// where each target of the scorecard counts as a test, and so does a step that failed
+// without a failed test. A tool that is missing is a failure.
 //
-//   --results <dir>   keep vitest's JSON reports and `summary` there
+//   --results <dir>   keep the JSON reports and `summary` there
+//   --cycles <n>      the scorecard's size; 200 is the full measure, default 40
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { installOtherNodes } from "./lib/node-versions.js";
-import { root, toolEnv } from "./lib/repo.js";
+import { root, sourceArgs, toolEnv } from "./lib/repo.js";
 import { runPart } from "./lib/run-part.js";
 import { readReport, sumReports } from "./lib/test-results.js";
 
-const { values } = parseArgs({ options: { results: { type: "string" } } });
+const { values } = parseArgs({
+  options: { results: { type: "string" }, cycles: { type: "string", default: "40" } },
+});
 const results = resolve(values.results ?? join(root, "node_modules/.cache/reverie-test"));
 rmSync(results, { recursive: true, force: true });
 mkdirSync(results, { recursive: true });
 
 let failedSteps = 0;
 
-async function vitest(name: string, binDir: string | undefined, suites: readonly string[]): Promise<void> {
+async function vitest(name: string, binDir?: string): Promise<void> {
   const report = join(results, `${name.replaceAll(" ", "-")}.json`);
   const node = binDir === undefined ? process.execPath : join(binDir, "node");
   const ok = await runPart({
@@ -30,23 +34,35 @@ async function vitest(name: string, binDir: string | undefined, suites: readonly
       "--reporter=default",
       "--reporter=json",
       `--outputFile.json=${report}`,
-      ...suites.map((suite) => `--project=${suite}`),
     ],
     env: binDir === undefined ? {} : { PATH: `${binDir}${delimiter}${toolEnv.PATH}` },
     live: true,
   });
+  countFailure(ok, report);
+}
+
+async function torture(): Promise<void> {
+  const report = join(results, "torture.json");
+  const args = ["test/torture/main.ts", "--cycles", values.cycles, "--json", report];
+  countFailure(
+    await runPart({ name: "torture", command: [process.execPath, ...sourceArgs, ...args], live: true }),
+    report,
+  );
+}
+
+/** A run that failed without a failed test in its report. */
+function countFailure(ok: boolean, report: string): void {
   if (!ok && (!existsSync(report) || readReport(report).failed === 0)) failedSteps += 1;
 }
 
 async function step(name: string, script: string): Promise<void> {
-  const command = [process.execPath, "--conditions=@reverie/source", "--import", "tsx", script] as const;
-  if (!(await runPart({ name, command: [...command] }))) failedSteps += 1;
+  if (!(await runPart({ name, command: [process.execPath, ...sourceArgs, script] }))) failedSteps += 1;
 }
 
-await vitest(`node ${process.versions.node}`, undefined, []);
+await vitest(`node ${process.versions.node}`);
 try {
   for (const { version, binDir } of installOtherNodes()) {
-    await vitest(`node ${version}`, binDir, ["unit", "contract", "e2e"]);
+    await vitest(`node ${version}`, binDir);
   }
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
@@ -54,6 +70,7 @@ try {
 }
 await step("pack", "scripts/check-pack.ts");
 await step("buf curl", "scripts/check-buf-curl.ts");
+await torture();
 
 const totals = sumReports(results);
 const failed = totals.failed + failedSteps;

@@ -62,7 +62,8 @@ export const layers: readonly Layer[] = [
     name: "client",
     files: /^clients\/[^/]+\/src\//,
     layers: ["client"],
-    forbidden: /^@reverie\/(?!proto\/|client$)/,
+    // `reverie check` reads a data directory with no service beside it.
+    forbidden: /^@reverie\/(?!proto\/|client$|memory-service\/check$)/,
   },
   { name: "proto", files: /^proto\/(?!dist\/)/, layers: ["proto"], forbidden: new RegExp(`^${ours}`) },
 ];

@@ -6,6 +6,11 @@ export interface Totals {
   readonly failed: number;
 }
 
+/** What `npm run torture -- --json FILE` writes. */
+interface Scorecard {
+  readonly results: readonly { readonly ok: boolean }[];
+}
+
 interface VitestReport {
   readonly testResults: readonly {
     readonly status: string;
@@ -26,11 +31,19 @@ export function totalsOf(report: VitestReport): Totals {
   return { passed, failed };
 }
 
-export function readReport(path: string): Totals {
-  return totalsOf(JSON.parse(readFileSync(path, "utf8")) as VitestReport);
+/** A scorecard's totals: each target met or missed counts as a test. */
+export function totalsOfScorecard({ results }: Scorecard): Totals {
+  const passed = results.filter(({ ok }) => ok).length;
+  return { passed, failed: results.length - passed };
 }
 
-/** The sums over every JSON report in a directory. */
+/** The totals of a report of vitest or of torture. */
+export function readReport(path: string): Totals {
+  const report = JSON.parse(readFileSync(path, "utf8")) as VitestReport | Scorecard;
+  return "results" in report ? totalsOfScorecard(report) : totalsOf(report);
+}
+
+/** The sums over every report in a directory. */
 export function sumReports(dir: string): Totals {
   return readdirSync(dir)
     .filter((name) => name.endsWith(".json"))

@@ -31,6 +31,7 @@ describe("layer lint", () => {
       "memory-service/src/text/a.ts": `import "node:crypto";`,
       "service-kit/src/a.ts": `import "@reverie/proto/info"; import "./b.js";`,
       "clients/typescript/src/a.ts": `import "@reverie/proto/memory";`,
+      "clients/cli/src/a.ts": `import "@reverie/client"; import "@reverie/memory-service/check";`,
       "clients/typescript/test/a.ts": `import "@reverie/memory-service";`,
     });
     expect(violations).toEqual([]);

@@ -16,11 +16,13 @@ it("counts a failed test once, and a skipped one not at all", () => {
   expect(totalsOf({ testResults })).toEqual({ passed: 1, failed: 1 });
 });
 
-it("adds up every report of a directory", async () => {
+it("adds up every report of a directory, and a scorecard's targets", async () => {
   await withTempDir("results", (dir) => {
     const testResults = [{ status: "failed", assertionResults: [passed, passed, failed] }];
     for (const name of ["a.json", "b.json"]) writeFileSync(join(dir, name), JSON.stringify({ testResults }));
+    const results = [{ ok: true }, { ok: false }, { ok: true }];
+    writeFileSync(join(dir, "torture.json"), JSON.stringify({ machine: {}, results }));
     writeFileSync(join(dir, "summary"), "not a report");
-    expect(sumReports(dir)).toEqual({ passed: 4, failed: 2 });
+    expect(sumReports(dir)).toEqual({ passed: 6, failed: 3 });
   });
 });
