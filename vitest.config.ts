@@ -34,6 +34,8 @@ function suite({ name, include, testTimeoutMs, shared = false }: Suite) {
 
 export default defineConfig({
   test: {
+    // Much of a test's time is waiting, for a disk or a process.
+    maxWorkers: "100%",
     projects: [
       suite({
         name: "unit",

@@ -1,4 +1,7 @@
 declare module "fs-native-extensions" {
-  /** Takes an exclusive OFD lock on the whole file; false when another descriptor holds one. */
-  export function tryLock(fd: number): boolean;
+  /**
+   * Takes an OFD lock on the whole file; false when another descriptor's lock is in its way. An exclusive one, the
+   * default, needs a descriptor that may write; a shared one is only in the way of exclusive ones.
+   */
+  export function tryLock(fd: number, options?: { readonly shared?: boolean }): boolean;
 }

@@ -58,13 +58,43 @@ describe("docs/operations.md", () => {
 
 describe("docs/storage.md", () => {
   const page = read("docs/storage.md");
+  const rowsOf = (letter: string): { number: number; cited: string }[] =>
+    [...page.matchAll(new RegExp(`^\\| ${letter}(\\d+) \\| .* \\| (.+) \\|$`, "gm"))].map(([, number, cited = ""]) => ({
+      number: Number(number),
+      cited,
+    }));
+  const testOf = (cited: string): { path: string; title: string } | undefined => {
+    const [, path, title] = /^`([\w/-]+\.test\.ts)`: "(.+)"$/.exec(cited) ?? [];
+    return path === undefined || title === undefined ? undefined : { path, title };
+  };
 
-  it("cites tests that there are", () => {
-    const cited = [...page.matchAll(/^\| S(\d+) \| .* \| `([\w/-]+\.test\.ts)`: "(.+)" \|$/gm)];
-    expect(cited.map(([, number]) => Number(number))).toEqual(cited.map((_, i) => i + 1));
-    expect(cited.length).toBeGreaterThan(0);
-    expect(page.match(/^\| S\d+ \|/gm)).toHaveLength(cited.length);
-    for (const [, , path = "", title] of cited) expect(read(path), path).toContain(`"${title}"`);
+  it.each(["S", "C"])("numbers %s1 and those after it in turn", (letter) => {
+    const rows = rowsOf(letter);
+    expect(rows.length).toBeGreaterThan(10);
+    expect(rows.map(({ number }) => number)).toEqual(rows.map((_, i) => i + 1));
+  });
+
+  it("cites tests that there are, for each invariant one of the invariants'", () => {
+    for (const { number, cited } of rowsOf("S"))
+      expect(testOf(cited)?.path, `S${number}`).toMatch(/^memory-service\/test\/store\/invariants\//);
+    for (const { cited } of [...rowsOf("S"), ...rowsOf("C")]) {
+      const test = testOf(cited);
+      if (test !== undefined) expect(read(test.path), test.path).toContain(`"${test.title}"`);
+    }
+  });
+
+  it("cites measures that the scorecard has", () => {
+    const folders = readdirSync(join(root, "test/torture"), { withFileTypes: true }).filter((one) => one.isDirectory());
+    const files = folders
+      .map(({ name }) => `test/torture/${name}/part.ts`)
+      .filter((path) => existsSync(join(root, path)));
+    const measures = files.flatMap((path) => [...read(path).matchAll(/id: "(\w+)", unit/g)].map(([, id]) => id));
+    for (const { number, cited } of rowsOf("C")) {
+      if (testOf(cited) !== undefined) continue;
+      const [, list = ""] = /^`npm run torture`: ((?:`\w+`(?:, )?)+)$/.exec(cited) ?? [];
+      expect(list, `C${number} cites neither a test nor a measure`).not.toBe("");
+      for (const [, id] of list.matchAll(/`(\w+)`/g)) expect(measures).toContain(id);
+    }
   });
 });
 

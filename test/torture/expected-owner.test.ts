@@ -96,3 +96,44 @@ test("a cap may take all but the newest acknowledged entry", () => {
   stored(owner, sent("d"), 5);
   expect(owner.settle([sent("c")]).lost).toEqual(["other", "d"]);
 });
+
+test("an owner that was being discarded is there whole or not at all", () => {
+  for (const [seen, lost] of [
+    [[], []],
+    [[sent("a"), sent("b")], []],
+    [[sent("a")], ["b"]],
+  ] as const) {
+    const owner = new ExpectedOwner();
+    stored(owner, sent("a"), 1);
+    stored(owner, sent("b"), 2);
+    owner.discard();
+    expect(owner.settle(seen).lost).toEqual(lost);
+  }
+});
+
+test("what a discarded owner held doesn't come back with its next life", () => {
+  const owner = new ExpectedOwner();
+  stored(owner, sent("a"), 1);
+  owner.discard();
+  owner.discarded();
+  stored(owner, sent("b"), 3);
+  expect(owner.settle([sent("a"), sent("b")])).toMatchObject({ lost: [], resurrected: ["a"] });
+});
+
+test("a file of it names what must be there, and with which meta, and what is gone", () => {
+  const owner = new ExpectedOwner();
+  owner.patch(stored(owner, sent("a"), 1), '{"n":2}');
+  owner.forgot(stored(owner, sent("b"), 2), 3);
+  owner.remember(sent("c"));
+  expect(JSON.parse(JSON.stringify(owner))).toEqual({
+    place: "live",
+    seq: 3,
+    discarding: false,
+    clearing: [],
+    entries: [
+      { id: "a", kind: "episodic", text: "text of a", metas: ["", '{"n":2}'], seq: 1, present: true },
+      { id: "c", kind: "episodic", text: "text of c", metas: [""], seq: 0, present: false, underway: "remember" },
+    ],
+    gone: ["b"],
+  });
+});

@@ -48,6 +48,7 @@ export class ExpectedOwner {
   place: "live" | "trash" | "unknown" = "live";
   private readonly clearing = new Set<MemoryKind>();
   private readonly clearedAt = new Map<MemoryKind, number>();
+  private discarding = false;
 
   /** With a cap, older entries may go; the newest acknowledged one of the kind never does. */
   constructor(private readonly capped?: MemoryKind) {}
@@ -123,6 +124,21 @@ export class ExpectedOwner {
     this.acknowledge(seq);
   }
 
+  /** The owner goes for good: all of it or nothing. */
+  discard(): void {
+    this.discarding = true;
+  }
+
+  /** What was kept of forgotten entries went too: their ids are free. */
+  discarded(): void {
+    this.discarding = false;
+    for (const expected of this.entries.values()) {
+      expected.present = false;
+      expected.forgotten = false;
+    }
+    this.acknowledge(this.seq);
+  }
+
   acknowledge(seq: number): void {
     this.acknowledged++;
     this.seq = Math.max(this.seq, seq);
@@ -136,6 +152,11 @@ export class ExpectedOwner {
   /** Compares with all that the service shows after a restart. What was unknown is known from here on. */
   settle(seen: readonly Seen[]): Verdict {
     const verdict: Verdict = { lost: [], resurrected: [], settled: 0 };
+    if (this.discarding && seen.length === 0) {
+      verdict.settled = [...this.entries.values()].filter(({ present }) => present).length;
+      this.discarded();
+    }
+    this.discarding = false;
     const found = new Map(seen.map((entry) => [entry.id, entry]));
     if (found.size !== seen.length) verdict.lost.push("an id is there twice");
     const newest = this.newest();
@@ -144,6 +165,28 @@ export class ExpectedOwner {
     for (const id of found.keys()) if (!this.entries.has(id)) verdict.resurrected.push(`${id}, which nobody sent,`);
     this.clearing.clear();
     return verdict;
+  }
+
+  /** All of it for a file: what lives or may live as it was sent, what is gone by its id. */
+  toJSON(): object {
+    const entries = [...this.entries.values()];
+    const isGone = ({ present, underway }: Expected): boolean => !present && underway === undefined;
+    return {
+      place: this.place,
+      seq: this.seq,
+      discarding: this.discarding,
+      clearing: [...this.clearing],
+      entries: entries
+        .filter((entry) => !isGone(entry))
+        .map(({ sent: { metaJson: _, ...sent }, metas, seq, present, underway }) => ({
+          ...sent,
+          metas,
+          seq,
+          present,
+          underway,
+        })),
+      gone: entries.filter(isGone).map(({ sent }) => sent.id),
+    };
   }
 
   private settleOne(expected: Expected, seen: Seen | undefined, newest: boolean, verdict: Verdict): void {

@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { atExit } from "./at-exit.js";
 import type { Context, Measure, Outcome, Part, Size } from "./part.js";
 
 /** One line of the scorecard, as `--json` writes it. */
@@ -41,6 +42,8 @@ export async function runPart(part: Part, options: RunOptions): Promise<PartRepo
   const obstacle = part.obstacle?.();
   if (obstacle !== undefined) return unmeasured(obstacle);
   const dir = mkdtempSync(join(options.dir, `reverie-torture-${part.name}-`));
+  const removeDir = (): void => rmSync(dir, { recursive: true, force: true });
+  const keep = atExit(removeDir);
   const context: Context = { ...options, dir };
   try {
     const { values, facts, findings } = await part.run(context);
@@ -49,7 +52,8 @@ export async function runPart(part: Part, options: RunOptions): Promise<PartRepo
   } catch (error) {
     return unmeasured(`broke off: ${error instanceof Error ? error.stack : error}`);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    keep();
+    removeDir();
   }
 }
 

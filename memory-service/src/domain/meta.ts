@@ -23,7 +23,7 @@ function scanned<T>(field: string, scan: () => T): T {
 export function checkMeta(meta: string, field = "meta_json"): string {
   if (meta === "") return "";
   if (!fitsBytes(meta, MAX_META_BYTES)) {
-    throw metaInvalid("size", `${field} is over ${MAX_META_BYTES} bytes of UTF-8`);
+    throw metaInvalid("size", `${field} must be at most ${MAX_META_BYTES} bytes of UTF-8`);
   }
   return scanned(field, () => minifyObject(meta, { maxDepth: MAX_META_DEPTH }));
 }

@@ -141,7 +141,10 @@ class Scanner {
 
   private enter(code: number): void {
     if (this.open.length >= this.maxDepth) {
-      throw new JsonObjectError("depth", `nests deeper than ${this.maxDepth} levels (the object itself is level 1)`);
+      throw new JsonObjectError(
+        "depth",
+        `must nest at most ${this.maxDepth} levels deep (the object itself is level 1)`,
+      );
     }
     this.open.push(code === OPEN_OBJECT ? new KeySet() : undefined);
     this.pos++;
@@ -162,7 +165,7 @@ class Scanner {
       const key = escaped ? (JSON.parse(rawKey) as string) : rawKey.slice(1, -1);
       if (!this.lenient && this.open[depth - 1]?.add(key) === false) {
         const shown = rawKey.length > 80 ? `${rawKey.slice(0, 79).toWellFormed()}…` : rawKey;
-        throw new JsonObjectError("duplicate_key", `holds the key ${shown} twice in one object`);
+        throw new JsonObjectError("duplicate_key", `holds the key ${shown} twice in one object; send it once`);
       }
       if (depth === 1) {
         this.key = key;
@@ -245,7 +248,7 @@ class Scanner {
   }
 
   private syntax(at = this.pos): JsonObjectError {
-    return new JsonObjectError("syntax", `is not valid JSON at character ${at}`);
+    return new JsonObjectError("syntax", `is not valid JSON at character ${at}; send one JSON object`);
   }
 }
 

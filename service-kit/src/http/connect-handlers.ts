@@ -31,8 +31,12 @@ export interface ConnectHandlers {
 export function connectHandlers(guard: Guard): ConnectHandlers {
   const options = {
     readMaxBytes: MAX_MESSAGE_BYTES,
-    // A misspelt field would be dropped without a word, and with it what it held.
-    jsonOptions: { ignoreUnknownFields: false },
+    jsonOptions: {
+      // A misspelt field would be dropped without a word, and with it what it held.
+      ignoreUnknownFields: false,
+      // Bytes that are no UTF-8 would be stored as U+FFFD; protobuf's binary form refuses them, too.
+      textDecoder: new TextDecoder("utf-8", { fatal: true }),
+    },
     // checkResponseSize comes first; JSON may take six bytes for one.
     writeMaxBytes: 6 * MAX_MESSAGE_BYTES + 1024,
     // Timeouts are clamped before Connect sees them; those of methods without a longest deadline pass.

@@ -1,5 +1,5 @@
 import type { Fs } from "../../../memory-service/src/store/jsonl/fs.js";
-import { O_CREAT, realFs } from "../../../memory-service/src/store/jsonl/fs.js";
+import { O_CREAT } from "../../../memory-service/src/store/jsonl/fs.js";
 
 export interface MortalFs {
   readonly fs: Fs;
@@ -7,35 +7,39 @@ export interface MortalFs {
   readonly death: Promise<void>;
   /** Takes it for dead now. */
   readonly kill: () => Promise<void>;
+  /** Changes made so far. */
+  readonly changes: () => number;
 }
 
 /** Lets a process die at its `fatal`-th change of the file system (0-based), before it is made. */
 export function mortalFs(fs: Fs, fatal: number): MortalFs {
   let changes = 0;
+  let dead = false;
   let lockFd: number | undefined;
   let died = (): void => {};
   const death = new Promise<void>((resolve) => {
     died = resolve;
   });
   const kill = async (): Promise<void> => {
-    changes = Number.POSITIVE_INFINITY;
+    dead = true;
     // The kernel lets go of a dead process's lock.
-    if (lockFd !== undefined) await realFs.close(lockFd);
+    if (lockFd !== undefined) await fs.close(lockFd);
     lockFd = undefined;
     died();
   };
   const never = new Promise<never>(() => {});
   const change = async <T>(make: () => Promise<T>): Promise<T> => {
-    if (changes < fatal) {
+    if (!dead && changes < fatal) {
       changes++;
       return make();
     }
-    if (changes === fatal) await kill();
+    if (!dead) await kill();
     return never;
   };
   return {
     death,
     kill,
+    changes: () => changes,
     fs: {
       ...fs,
       open: async (path, flags, mode) => {

@@ -17,10 +17,10 @@ export interface Member {
 const ALL: readonly MemoryKind[] = ["episodic", "semantic", "working"];
 const busy: Habits = {
   kinds: ALL,
-  mix: { remember: 40, rememberMany: 3, forget: 20, patch: 15, repeat: 3, lateRetry: 3, recall: 4 },
+  mix: { remember: 40, rememberMany: 3, import: 3, forget: 20, patch: 15, repeat: 3, lateRetry: 3, recall: 4 },
 };
 const clearing: Habits = { ...busy, mix: { ...busy.mix, clear: 2 } };
-const moving: Habits = { ...busy, mix: { remember: 30, forget: 10, patch: 10, trash: 4 } };
+const moving: Habits = { ...busy, mix: { remember: 30, forget: 10, patch: 10, trash: 4, clearAll: 1, discard: 1 } };
 const overfull: Habits = { kinds: ["episodic"], mix: { remember: 50, forget: 5, repeat: 2, lateRetry: 1 } };
 
 export function makeCast(): Member[] {

@@ -1,4 +1,5 @@
-import type { MemoryClient, MemoryKind } from "@reverie/client";
+import type { MemoryClient, MemoryKind, Owner } from "@reverie/client";
+import type { Expected, ExpectedOwner, Sent } from "../expected-owner.js";
 import type { Random } from "../random.js";
 
 /** A writer holds about this many entries; beyond it forgets more than it stores. */
@@ -13,13 +14,16 @@ export interface Habits {
 export type Step =
   | "remember"
   | "rememberMany"
+  | "import"
   | "forget"
   | "patch"
   | "clear"
+  | "clearAll"
   | "repeat"
   | "lateRetry"
   | "recall"
-  | "trash";
+  | "trash"
+  | "discard";
 
 export interface Surroundings {
   readonly client: MemoryClient;
@@ -28,6 +32,15 @@ export interface Surroundings {
   readonly stopping: () => boolean;
   /** What must not happen, for people. */
   readonly problem: (what: string) => void;
+}
+
+/** What a step needs of its writer. */
+export interface Desk {
+  readonly owner: Owner;
+  readonly expected: ExpectedOwner;
+  /** What this writer sent, and nobody else changes. */
+  readonly mine: Expected[];
+  newEntry(random: Random): Sent;
 }
 
 /** What a writer that holds so many entries does next. */

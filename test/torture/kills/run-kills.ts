@@ -1,184 +1,114 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { createMemoryClient, formatOwner, type MemoryClient } from "@reverie/client";
-import { checkout, type ProcessOptions, ServiceProcess } from "../../e2e/support/service-process.js";
-import { between, type Random, seededRandom } from "../random.js";
-import { CAP_BYTES, type Member, makeCast } from "./cast.js";
-import { inspect, naiveRead } from "./inspect.js";
+import type { MemoryClient } from "@reverie/client";
+import { type ProcessOptions, ServiceProcess } from "../../e2e/support/service-process.js";
+import { atExit } from "../at-exit.js";
+import { seededRandom } from "../random.js";
+import { Evidence } from "./evidence.js";
+import { Load, type LoadReport } from "./load.js";
 
-/**
- * - `kill9`: the service on the real file system. The page cache survives.
- * - `power-cut`: a test build whose page cache dies with it; see `volatile-fs.ts`.
- * - `power-cut-unsynced`: the same without fdatasync before the acknowledgement. Must lose.
- * - `late-writer`: a test build that writes 20 ms after it acknowledged. Must lose.
- */
-export type Victim = "kill9" | "power-cut" | "power-cut-unsynced" | "late-writer";
+/** What is ended, and how. */
+export interface Rig {
+  readonly name: string;
+  readonly dataDir: string;
+  /** How a life of it starts; the first is 0. */
+  process(life: number): ProcessOptions;
+  /** Ends it amid its work, and makes all ready for the next start. */
+  end(service: ServiceProcess, load: Load): Promise<void>;
+}
 
 export interface KillOptions {
+  readonly rig: Rig;
   readonly cycles: number;
-  readonly victim: Victim;
-  /** An empty directory. */
+  /** For what the run itself notes. */
   readonly dir: string;
   readonly seed: number;
   /** End with the first loss. Default false. */
   readonly untilLoss?: boolean;
+  /** Where to keep what the first kill that went wrong left. Default nowhere. */
+  readonly keep?: string;
+  /** After each kill, with their number. */
+  readonly onKill?: (kills: number) => void;
 }
 
-export interface KillReport {
-  kills: number;
-  acknowledged: number;
-  /** Calls whose outcome a kill left unknown. */
-  settled: number;
-  tornTails: number;
-  corruptLines: number;
-  readonly lost: string[];
-  readonly resurrected: string[];
-  /** The service failed to start, answered wrongly, went back in seq, or left files that differ from its answers. */
-  readonly problems: string[];
-  durationMs: number;
+export interface KillReport extends LoadReport {
+  readonly kills: number;
+  /** Where the first kill that went wrong left its data; undefined when none did. */
+  readonly kept: string | undefined;
 }
 
+/** A service that doesn't start again ends the run, as a problem. */
 export async function runKills(options: KillOptions): Promise<KillReport> {
   const run = new KillRun(options);
-  const started = performance.now();
-  for (let i = 0; i < options.cycles; i++) {
+  for (let i = 0; i < options.cycles && run.goesOn; i++) {
     await run.cycle();
     if (options.untilLoss && run.report.lost.length > 0) break;
   }
-  if (!options.untilLoss) await run.finish();
-  run.report.durationMs = performance.now() - started;
+  if (!options.untilLoss && run.goesOn) await run.finish();
   return run.report;
 }
 
 class KillRun {
-  readonly report: KillReport = {
-    kills: 0,
-    acknowledged: 0,
-    settled: 0,
-    tornTails: 0,
-    corruptLines: 0,
-    lost: [],
-    resurrected: [],
-    problems: [],
-    durationMs: 0,
-  };
-  private readonly cast = makeCast();
-  private readonly random: Random;
-  private readonly base: string;
-  private readonly dataDir: string;
-  private attached = false;
+  goesOn = true;
+  private kills = 0;
+  private readonly load: Load;
+  private readonly evidence: Evidence;
 
   constructor(private readonly options: KillOptions) {
-    this.random = seededRandom(options.seed);
-    this.base = join(options.dir, "base");
-    this.dataDir = join(this.base, "data");
-    // The lock is a real file, so its directory has to be there.
-    mkdirSync(this.dataDir, { recursive: true });
+    this.load = new Load(seededRandom(options.seed));
+    this.evidence = new Evidence(options.dir, options.keep);
+  }
+
+  get report(): KillReport {
+    return { ...this.load.report, kills: this.kills, kept: this.evidence.kept };
   }
 
   /** Start, look at everything, load, kill. */
-  async cycle(): Promise<void> {
-    const { service, clients } = await this.start();
-    let stopping = false;
-    try {
-      await this.look(clients[0]);
-      await this.attach(clients[0]);
-      const writers = this.cast.flatMap((member) => member.writers);
-      const done = writers.map((writer, i) =>
-        writer.run({
-          client: clients[i % clients.length],
-          random: this.random,
-          stopping: () => stopping,
-          problem: (what) => this.report.problems.push(what),
-        }),
-      );
-      // Some kills fall into the opening of the owners.
-      const loadMs = this.random() < 0.2 ? this.random() * 30 : between(this.random, 50, 400);
-      await new Promise((resolve) => setTimeout(resolve, loadMs));
+  cycle(): Promise<void> {
+    return this.live(async (service, clients) => {
+      let stopping = false;
+      const done = this.load.work(clients, () => stopping);
+      await this.load.moment();
       stopping = true;
-      await service.end("SIGKILL");
-      this.report.kills++;
-      await Promise.all(done);
-    } finally {
-      stopping = true;
-      await service.end("SIGKILL");
-      for (const client of clients) client.close();
-      this.report.acknowledged = this.cast.reduce((sum, { expected }) => sum + expected.acknowledged, 0);
-    }
+      await this.options.rig.end(service, this.load);
+      await done;
+      this.kills++;
+      this.options.onKill?.(this.kills);
+    });
   }
 
   /** Start, look at everything, stop cleanly, read the files as anybody might. */
   async finish(): Promise<void> {
-    const { service, clients } = await this.start();
+    await this.live(async (service) => {
+      const { code, output } = await service.end("SIGTERM");
+      if (code !== 0) this.load.report.problems.push(`SIGTERM ended with ${code}:\n${output}`);
+    });
+    this.load.compareFiles(this.options.rig.dataDir);
+  }
+
+  /** A life of the service: what the last one left is kept where it doesn't hold what it must. */
+  private async live(
+    then: (service: ServiceProcess, clients: readonly MemoryClient[]) => Promise<void>,
+  ): Promise<void> {
+    const { report } = this.load;
+    const { rig, seed } = this.options;
+    this.evidence.record(rig.dataDir, { run: rig.name, seed, kills: this.kills, owners: this.load });
+    let clients: readonly MemoryClient[] = [];
+    let service: ServiceProcess | undefined;
+    const forget = atExit(() => service?.child.kill("SIGKILL"));
     try {
-      await this.look(clients[0]);
+      service = await ServiceProcess.start(rig.process(this.kills));
+      clients = this.load.connect(service.grpc);
+      await this.load.look(clients[0]);
+    } catch (error) {
+      report.problems.push(`after kill ${this.kills}: ${error instanceof Error ? error.message : error}`);
+      this.goesOn = false;
+    }
+    try {
+      if (this.load.wrong > 0) this.evidence.keepFor([...report.lost, ...report.resurrected, ...report.problems]);
+      if (this.goesOn && service !== undefined) await then(service, clients);
     } finally {
+      await service?.end("SIGKILL");
+      forget();
       for (const client of clients) client.close();
-      await service.end("SIGTERM");
-    }
-    const { code, output } = await service.exited;
-    if (code !== 0) this.report.problems.push(`SIGTERM ended with ${code}:\n${output}`);
-    for (const member of this.cast) this.compareFiles(member);
-  }
-
-  private async start(): Promise<{ service: ServiceProcess; clients: MemoryClient[] }> {
-    const service = await ServiceProcess.start(this.process());
-    const clients = Array.from({ length: 3 }, () =>
-      createMemoryClient({ address: service.grpc, retry: { maxAttempts: 1 } }),
-    );
-    return { service, clients };
-  }
-
-  private process(): ProcessOptions {
-    const { victim, dir } = this.options;
-    const flags = ["--compact-min-bytes", "4096"];
-    if (victim === "kill9") return { dataDir: this.dataDir, flags };
-    if (victim === "power-cut-unsynced") flags.push("--durability", "none");
-    return {
-      dataDir: this.dataDir,
-      entry: `${checkout}test/torture/victim.ts`,
-      flags,
-      env: {
-        VICTIM_BASE: this.base,
-        // What a cut left there is lost.
-        VICTIM_LIMBO: join(dir, `limbo-${this.report.kills}`),
-        VICTIM_SEED: String(between(this.random, 0, 2 ** 31)),
-        ...(victim === "late-writer" && { VICTIM_LATE_MS: "20" }),
-      },
-    };
-  }
-
-  private async look(client: MemoryClient): Promise<void> {
-    const { lost, resurrected, problems, settled, corruptLines, tornTails } = await inspect(client, this.cast);
-    this.report.lost.push(...lost);
-    this.report.resurrected.push(...resurrected);
-    this.report.problems.push(...problems);
-    this.report.settled += settled;
-    this.report.corruptLines = corruptLines;
-    this.report.tornTails = tornTails;
-  }
-
-  private async attach(client: MemoryClient): Promise<void> {
-    for (const { owner, capped } of this.cast) {
-      if (!capped) continue;
-      const { changed } = await client.attach(owner, { maxEpisodicBytes: CAP_BYTES });
-      if (changed && this.attached) this.report.lost.push(`the config of ${formatOwner(owner)}`);
-      this.attached = true;
-    }
-  }
-
-  private compareFiles({ owner, expected }: Member): void {
-    const key = (entry: { id: string; kind: string; text: string }): string =>
-      `${entry.kind} ${entry.id} ${entry.text}`;
-    const inFiles = naiveRead(this.dataDir, owner).map(key).sort();
-    const live = [...expected.entries.values()]
-      .filter(({ present }) => present)
-      .map(({ sent }) => key(sent))
-      .sort();
-    if (JSON.stringify(inFiles) !== JSON.stringify(live)) {
-      this.report.problems.push(
-        `a naive reader sees ${inFiles.length} entries of ${formatOwner(owner)}, ${live.length} are live`,
-      );
     }
   }
 }

@@ -1,20 +1,20 @@
 import { type Owner, ReverieError, toProtoOwner } from "@reverie/client";
-import { Kind, type RememberResponse } from "@reverie/proto/memory";
+import type { RememberResponse } from "@reverie/proto/memory";
 import type { Expected, ExpectedOwner, Sent } from "../expected-owner.js";
 import { between, pick, type Random } from "../random.js";
-import { chooseStep, type Habits, type Step, type Surroundings } from "./habits.js";
+import { importMany, rememberMany, toNewEntry } from "./bulk-steps.js";
+import { chooseStep, type Desk, type Habits, type Step, type Surroundings } from "./habits.js";
+import { clear, clearAll, discard, moveToTrashAndBack } from "./owner-steps.js";
 import { sentText } from "./sent-text.js";
 
-const PROTO_KINDS = { episodic: Kind.EPISODIC, semantic: Kind.SEMANTIC, working: Kind.WORKING } as const;
-
-/** One of an owner's writers: makes its own ids, one call at a time. */
-export class Writer {
-  private readonly mine: Expected[] = [];
+/** One of an owner's writers: makes its own ids, one call at a time. Steps of many entries are files of their own. */
+export class Writer implements Desk {
+  readonly mine: Expected[] = [];
   private count = 0;
 
   constructor(
     readonly owner: Owner,
-    private readonly expected: ExpectedOwner,
+    readonly expected: ExpectedOwner,
     private readonly name: string,
     private readonly habits: Habits,
   ) {}
@@ -40,11 +40,17 @@ export class Writer {
       case "remember":
         return this.remember(around, this.expected.remember(this.newEntry(around.random)));
       case "rememberMany":
-        return this.rememberMany(around);
+        return rememberMany(this, around);
+      case "import":
+        return importMany(this, around);
       case "clear":
-        return this.clear(around);
+        return clear(this, around);
+      case "clearAll":
+        return clearAll(this, around);
       case "trash":
-        return this.trash(around);
+        return moveToTrashAndBack(this, around);
+      case "discard":
+        return discard(this, around);
       default:
         return this.change(around, step);
     }
@@ -62,15 +68,14 @@ export class Writer {
     return this.retry(around, entry);
   }
 
-  private newEntry(random: Random): Sent {
+  newEntry(random: Random): Sent {
     const id = `${this.name}-${this.count++}`;
     const metaJson = random() < 0.5 ? "" : `{"n":${between(random, 0, 9)},"by":"${this.name}"}`;
     return { id, kind: pick(random, this.habits.kinds), text: sentText(random, id), metaJson };
   }
 
   private request(sent: Sent) {
-    const entry = { id: sent.id, kind: PROTO_KINDS[sent.kind], text: sent.text, metaJson: sent.metaJson };
-    return { owner: toProtoOwner(this.owner), entry };
+    return { owner: toProtoOwner(this.owner), entry: toNewEntry(sent) };
   }
 
   private async remember({ client, problem }: Surroundings, entry: Expected): Promise<void> {
@@ -115,20 +120,6 @@ export class Writer {
     }
   }
 
-  private async rememberMany({ client, random, problem }: Surroundings): Promise<void> {
-    // What Clear erases is left out: the reply doesn't say each entry's seq.
-    const made = Array.from({ length: between(random, 3, 20) }, () => this.newEntry(random));
-    const sent = made.filter(({ kind }) => kind !== "working");
-    if (sent.length === 0) return;
-    const entries = sent.map((one) => this.expected.remember(one));
-    this.mine.push(...entries);
-    const owner = toProtoOwner(this.owner);
-    const messages = sent.map((one) => ({ owner, entries: [this.request(one).entry] }));
-    const reply = await client.memory.rememberMany(stream(messages));
-    if (Number(reply.stored) !== sent.length) problem(`RememberMany stored ${reply.stored} of ${sent.length}`);
-    for (const entry of entries) this.expected.remembered(entry, Number(reply.lastSeq));
-  }
-
   private async forget({ client, problem }: Surroundings, entry: Expected): Promise<void> {
     this.expected.forget(entry);
     const reply = await client.memory.forget({ owner: toProtoOwner(this.owner), id: entry.sent.id });
@@ -149,12 +140,6 @@ export class Writer {
     } else if (!this.expected.missed(entry, Number(reply.seq))) problem(`PatchMeta didn't find ${entry.sent.id}`);
   }
 
-  private async clear({ client }: Surroundings): Promise<void> {
-    this.expected.clear("working");
-    const reply = await client.memory.clear({ owner: toProtoOwner(this.owner), kinds: [Kind.WORKING] });
-    this.expected.cleared("working", Number(reply.seq));
-  }
-
   private async recall({ client, problem }: Surroundings, entry: Expected): Promise<void> {
     const { entries } = await client.recall(this.owner, {
       text: `${entry.sent.id} `,
@@ -163,23 +148,6 @@ export class Writer {
     });
     const found = entries.some(({ id, text }) => id === entry.sent.id && text === entry.sent.text);
     if (!found && !this.expected.mayVanish(entry)) problem(`Recall didn't find ${entry.sent.id}`);
-  }
-
-  /** To the trash and back. The only writer of its owner. */
-  private async trash({ client, problem }: Surroundings): Promise<void> {
-    const owner = toProtoOwner(this.owner);
-    if (!this.mine.some(({ present }) => present)) return;
-    this.expected.place = "unknown";
-    const { ref, seq, moved } = await client.trash.softDelete({ owner, reason: "torture" });
-    if (!moved) problem("SoftDelete moved nothing");
-    this.expected.place = "trash";
-    this.expected.acknowledge(Number(seq));
-    this.expected.place = "unknown";
-    const back = await client.trash.restore({ owner, refId: ref?.refId ?? "" });
-    if (Number(back.seq) <= this.expected.seq)
-      problem(`seq went back: Restore answered ${back.seq} after ${this.expected.seq}`);
-    this.expected.place = "live";
-    this.expected.acknowledge(Number(back.seq));
   }
 
   /** Keeps what may still be of use, so that choosing stays quick. */
@@ -191,8 +159,4 @@ export class Writer {
 
 function isForgotten(error: unknown): boolean {
   return error instanceof ReverieError && error.reason === "ENTRY_FORGOTTEN";
-}
-
-async function* stream<T>(messages: readonly T[]): AsyncGenerator<T> {
-  yield* messages;
 }

@@ -84,7 +84,11 @@ function planAppend(owner: Owner, batch: Batch, entry: NewEntry): AppendOutcome 
   const live = copies.filter(isLive);
   if (live.length > 0) return compareWithStored(live, entry);
   if (copies.length > 0) {
-    return refused("ENTRY_CORRUPT", entry.id, "a damaged line has this id: forget it first, or send another id");
+    return refused(
+      "ENTRY_CORRUPT",
+      entry.id,
+      "a damaged line has this id: send another id, forget it first, or the operator adopts it with `reverie check --adopt`",
+    );
   }
   if (owner.forgets) {
     const hash = forgottenHash(owner.secret, entry.id, entry.kind, entry.text, metaDigest(entry.meta));
@@ -200,9 +204,13 @@ export class PatchChange extends BaseChange<PatchResult> {
     const found = owner.copies(this.id, true);
     const live = found.filter(isLive);
     if (live.length === 0 && found.length > 0) {
-      throw new ReverieError("ENTRY_CORRUPT", "a damaged line has this id; forget it, then store the entry anew", {
-        metadata: { id: this.id },
-      });
+      throw new ReverieError(
+        "ENTRY_CORRUPT",
+        "a damaged line has this id: forget it and store the entry anew, or the operator adopts it with `reverie check --adopt`",
+        {
+          metadata: { id: this.id },
+        },
+      );
     }
     const copies = live.map((copy) => this.prepare(copy)).filter((copy) => copy !== undefined);
     // All patches have succeeded: from here on nothing throws.

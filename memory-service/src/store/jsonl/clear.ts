@@ -15,7 +15,7 @@ export async function clearLogs(
 ): Promise<void> {
   for (const log of owner.logs) {
     if (!kinds.includes(log.kind)) continue;
-    await owner.removeTorn(log);
+    await owner.removeKeptAside(log);
     const { index, corruptLines } = log.state;
     if (index.live === 0 && corruptLines === 0) continue;
     const { live } = index;
@@ -26,8 +26,8 @@ export async function clearLogs(
       keep: () => false,
       leaveBad: true,
       cleared: { hashes, seq, ts: owner.now() },
+      switched: () => owner.settleSeq(),
     });
-    owner.settleSeq();
     cleared(live);
   }
 }

@@ -22,7 +22,7 @@ export interface CompactorOptions {
   readonly counters: { compactions: number };
 }
 
-export type RewriteHow = Pick<RewriteOptions, "floor" | "dropped" | "keep" | "leaveBad" | "cleared">;
+export type RewriteHow = Pick<RewriteOptions, "floor" | "dropped" | "keep" | "leaveBad" | "cleared" | "switched">;
 
 /** Rewrites an owner's logs: at once for what asks for it, and beside the writes when much of one is waste. */
 export class Compactor {

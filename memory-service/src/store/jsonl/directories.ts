@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { errorCode, type Fs, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_RDWR, O_TRUNC, writeAll } from "./fs.js";
+import { afterwards } from "./storage-error.js";
 
 export const ownerFileMode = 0o600;
 const directoryMode = 0o700;
@@ -9,6 +10,8 @@ const createFlags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW;
 export class Directories {
   /** Being made: another who needs one waits until it is durable. */
   private readonly making = new Map<string, Promise<void>>();
+  /** Made, or tried to, but not known to be durable. */
+  private readonly unsynced = new Set<string>();
 
   constructor(private readonly fs: Fs) {}
 
@@ -16,7 +19,7 @@ export class Directories {
   async ensure(path: string): Promise<void> {
     const making = this.making.get(path);
     if (making !== undefined) return making;
-    if (this.fs.lstatSync(path)?.isDirectory()) return;
+    if (this.fs.lstatSync(path)?.isDirectory() && !this.unsynced.has(path)) return;
     const made = this.make(path).finally(() => this.making.delete(path));
     this.making.set(path, made);
     return made;
@@ -25,12 +28,14 @@ export class Directories {
   private async make(path: string): Promise<void> {
     const parent = dirname(path);
     if (parent !== path) await this.ensure(parent);
+    this.unsynced.add(path);
     try {
       await this.fs.mkdir(path, directoryMode);
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;
     }
     await this.sync(parent);
+    this.unsynced.delete(path);
   }
 
   /** Makes renames, new files and removals in `path` durable. */
@@ -66,7 +71,7 @@ export class Directories {
     return freed;
   }
 
-  /** Writes a small file whole: beside it, synced, then renamed over it. */
+  /** Writes a small file whole: beside it, synced, then renamed over it. HalfDone: it may be there. */
   async replaceFile(path: string, content: string): Promise<void> {
     const temporary = `${path}.tmp`;
     const fd = await this.fs.open(temporary, createFlags, ownerFileMode);
@@ -78,6 +83,6 @@ export class Directories {
       await this.fs.close(fd);
     }
     await this.fs.rename(temporary, path);
-    await this.sync(dirname(path));
+    await afterwards(() => this.sync(dirname(path)));
   }
 }

@@ -17,7 +17,7 @@ import { OwnerTrash } from "./owner-trash.js";
 import { recall } from "./recall.js";
 import { Reserve } from "./reserve.js";
 import { Root } from "./root.js";
-import { DiskState } from "./storage-error.js";
+import { afterwards, asCallError, DiskState } from "./storage-error.js";
 import type { StoreLog } from "./store-log.js";
 import { readEntry } from "./stored-entry.js";
 import { Trash } from "./trash.js";
@@ -153,6 +153,8 @@ export class JsonlStore implements MemoryStore {
       owner.checkMinSeq(query.minSeq);
       owner.lastAccessMs = this.context.now();
       return yield* recall(owner, query, signal);
+    } catch (error) {
+      throw asCallError(error, this.context.log, owner.key);
     } finally {
       this.owners.release(owner);
     }
@@ -168,7 +170,7 @@ export class JsonlStore implements MemoryStore {
       if (found.length === 0 && copies.length > 0) {
         throw new ReverieError(
           "ENTRY_CORRUPT",
-          "the stored line fails its checksum and is not served; the operator looks into the owner's log, or forget the id",
+          "the stored line fails its checksum and is not served: the operator looks at it and adopts it with `reverie check --adopt`, or forget the id",
           { metadata: { id } },
         );
       }
@@ -216,6 +218,8 @@ export class JsonlStore implements MemoryStore {
     try {
       owner.lastAccessMs = this.context.now();
       return yield* exportLines(owner, kinds, signal);
+    } catch (error) {
+      throw asCallError(error, this.context.log, owner.key);
     } finally {
       this.owners.release(owner);
     }
@@ -236,7 +240,9 @@ export class JsonlStore implements MemoryStore {
         );
       }
       await owner.ensureDirectory();
-      await this.root.directories.replaceFile(ownerConfigPath(owner.directory), formatOwnerConfig(config));
+      await leavingOnFailure(owner, () =>
+        this.root.directories.replaceFile(ownerConfigPath(owner.directory), formatOwnerConfig(config)),
+      );
       owner.ownConfig = config;
       return { changed: true };
     });
@@ -245,10 +251,14 @@ export class JsonlStore implements MemoryStore {
   detach(ref: OwnerRef): Promise<{ found: boolean }> {
     return this.owners.turn(ref, async (owner) => {
       if (owner.ownConfig === undefined) return { found: false };
-      await this.root.fs.unlink(ownerConfigPath(owner.directory));
-      await this.root.directories.sync(owner.directory);
-      owner.ownConfig = undefined;
-      await owner.removeEmptyDirectory();
+      await leavingOnFailure(owner, async () => {
+        await this.root.fs.unlink(ownerConfigPath(owner.directory));
+        await afterwards(async () => {
+          await this.root.directories.sync(owner.directory);
+          owner.ownConfig = undefined;
+          await owner.removeEmptyDirectory();
+        });
+      });
       return { found: true };
     });
   }
@@ -257,7 +267,15 @@ export class JsonlStore implements MemoryStore {
     return this.read(ref, minSeq, (owner) => owner.describe());
   }
 
-  async listOwners(kind: store.OwnerKind, afterId: string, limit: number): Promise<readonly store.OwnerSummary[]> {
+  listOwners(kind: store.OwnerKind, afterId: string, limit: number): Promise<readonly store.OwnerSummary[]> {
+    return this.named(() => this.ownersAfter(kind, afterId, limit));
+  }
+
+  private async ownersAfter(
+    kind: store.OwnerKind,
+    afterId: string,
+    limit: number,
+  ): Promise<readonly store.OwnerSummary[]> {
     const ids = (await this.context.names.list(kind)).filter((id) => id > afterId).slice(0, limit);
     return ids.map((id) => {
       const directory = `${this.root.path}/${kind}/${id}`;
@@ -274,17 +292,19 @@ export class JsonlStore implements MemoryStore {
     return this.trash.softDelete(ref, reason);
   }
   listTrash(ref: OwnerRef | undefined): Promise<readonly store.TrashRef[]> {
-    return this.trash.list(ref);
+    return this.named(() => this.trash.list(ref));
   }
   async restore(ref: OwnerRef, refId: string): Promise<{ entries: number; seq: number }> {
     await this.trash.restore(ref, refId);
-    return this.read(ref, 0, (owner) => ({ entries: owner.live, seq: owner.reportedSeq }));
+    const read = (): Promise<{ entries: number; seq: number }> =>
+      this.read(ref, 0, (owner) => ({ entries: owner.live, seq: owner.reportedSeq }));
+    return this.named(() => afterwards(read));
   }
   hardDelete(ref: OwnerRef, refId: string): Promise<{ freedBytes: number }> {
     return this.trash.hardDelete(ref, refId);
   }
   sweepTrash(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {
-    return this.trash.sweep(dryRun);
+    return this.named(() => this.trash.sweep(dryRun));
   }
 
   health(): store.StoreHealth {
@@ -340,6 +360,15 @@ export class JsonlStore implements MemoryStore {
     await reserve.fill();
   }
 
+  /** For what no owner's turn names the errors of. */
+  private async named<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw asCallError(error, this.context.log);
+    }
+  }
+
   private change<T>(ref: OwnerRef, make: () => Change & { readonly promise: Promise<T> }): Promise<T> {
     return this.owners.use(ref, (owner) => {
       owner.lastAccessMs = this.context.now();
@@ -354,5 +383,15 @@ export class JsonlStore implements MemoryStore {
       owner.checkMinSeq(minSeq);
       return read(owner);
     });
+  }
+}
+
+/** What the files hold is unknown then: the owner is read anew. */
+async function leavingOnFailure(owner: Owner, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    owner.leave();
+    throw error;
   }
 }

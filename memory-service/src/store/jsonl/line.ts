@@ -16,6 +16,8 @@ export interface Range {
 export interface EntryLine {
   readonly type: "entry";
   readonly id: string;
+  /** As the line says; the log's name counts. */
+  readonly kind?: string | undefined;
   readonly text: string;
   readonly ts: number;
   /** 0 in lines older than Reverie. */
@@ -106,6 +108,11 @@ export function reencodeLegacy(line: Buffer, ord: number): Buffer {
   return seal(`${text.slice(0, text.lastIndexOf("}"))},"seq":0,"ord":${ord}`);
 }
 
+/** The most bytes by which that makes a line longer. */
+export function reencodingBytes(ord: number): number {
+  return `,"seq":0,"ord":${ord},"crc":4294967295`.length;
+}
+
 function seal(open: string): Buffer {
   return Buffer.from(`${open},"crc":${crc32(open)}}\n`);
 }
@@ -133,6 +140,7 @@ export function decodeLine(line: Buffer): Line {
     return {
       type: "entry",
       id: parsed.id,
+      kind: kindOf(parsed),
       text: parsed.text,
       ts: number(parsed.ts),
       seq: number(seq),
@@ -167,6 +175,7 @@ function decodeLegacy(parsed: Record<string, unknown>): Line {
   return {
     type: "entry",
     id: parsed.id,
+    kind: kindOf(parsed),
     text: parsed.text,
     ts: number(parsed.ts),
     seq: 0,
@@ -174,6 +183,34 @@ function decodeLegacy(parsed: Record<string, unknown>): Line {
     meta0: undefined,
     was: undefined,
     legacy: true,
+  };
+}
+
+/** A line that is kept at the end of a log although its newline is missing. */
+export function isComplete({ type }: Line): boolean {
+  return type === "entry" || type === "forget" || type === "cleared" || type === "head";
+}
+
+export interface StaleEntry extends Pick<EntryLine, "id" | "text" | "ts" | "seq" | "ord" | "meta0"> {
+  /** JSON object text without white space outside strings, "" for none. */
+  readonly meta: string;
+  /** There is a meta, but it is no JSON object. */
+  readonly oddMeta: boolean;
+}
+
+/** What a stale line says now, whoever spelled it; undefined for any other line. */
+export function readStale(line: Buffer): StaleEntry | undefined {
+  if (decodeLine(line).type !== "stale") return undefined;
+  const parsed = JSON.parse(line.toString()) as Record<string, unknown>;
+  const entry = decodeLegacy(parsed);
+  if (entry.type !== "entry") return undefined;
+  return {
+    ...entry,
+    seq: number(parsed.seq),
+    ord: parsed.ord === undefined ? undefined : number(parsed.ord),
+    meta0: typeof parsed.meta0 === "string" && /^[0-9a-f]{16}$/.test(parsed.meta0) ? parsed.meta0 : undefined,
+    meta: metaOf(line, entry),
+    oddMeta: hasOddMeta(line, entry),
   };
 }
 
@@ -218,6 +255,10 @@ function rawMeta(text: string): string {
 /** What stands for the first-sent meta in lines and hashes: 16 hexadecimal digits. */
 export function metaDigest(meta: string): string {
   return createHash("sha256").update(meta).digest("hex").slice(0, 16);
+}
+
+function kindOf({ kind }: Record<string, unknown>): string | undefined {
+  return typeof kind === "string" ? kind : undefined;
 }
 
 function isSpace(byte: number): boolean {

@@ -24,6 +24,12 @@ export interface ClearedHashes {
   readonly bytes: number;
 }
 
+export interface ReplacedRange {
+  readonly range: Range;
+  /** The replaced entry or a part of it, which are to be erased; nothing any more; or what isn't that entry's. */
+  readonly holds: "entry" | "nothing" | "others";
+}
+
 /** How long a late retry of what was forgotten is still known, milliseconds. */
 export const TOMBSTONE_MS = 24 * 3600 * 1000;
 
@@ -66,14 +72,19 @@ export class LogState {
 
   /** Takes in one complete line at `offset`. Returns a range that it says was replaced and that still holds something. */
   replay(line: Buffer, offset: number): Range | undefined {
-    const decoded = decodeLine(line);
-    this.size = offset + line.length + 1;
-    let erase: Range | undefined;
+    const replaced = this.take(decodeLine(line), line, offset);
+    return replaced?.holds === "entry" ? replaced.range : undefined;
+  }
+
+  /** The same for a line that was decoded already. Returns the range that it says was replaced, and what is there. */
+  take(decoded: Line, line: Buffer, offset: number): ReplacedRange | undefined {
+    let replaced: ReplacedRange | undefined;
     if ((decoded.type === "entry" || decoded.type === "forget") && decoded.was !== undefined) {
-      if (decoded.was.at + decoded.was.len <= offset && this.drop(decoded.was, decoded.id)) erase = decoded.was;
+      const { was: range, id } = decoded;
+      replaced = { range, holds: range.at + range.len <= offset ? this.drop(range, id) : "others" };
     }
     this.apply(decoded, line, offset);
-    return erase;
+    return replaced;
   }
 
   /** Takes in a line that was just written, or replayed, at `offset`. */
@@ -147,7 +158,13 @@ export class LogState {
     return this.size - kept + this.expiredBytes;
   }
 
-  addBad(line: Range): void {
+  /** Takes in a line that is too long to be looked at. */
+  addLongLine(line: Range): void {
+    this.size = line.at + line.len + 1;
+    this.addBad(line);
+  }
+
+  private addBad(line: Range): void {
     this.badLines.push(line);
     this.badBytes += line.len + 1;
   }
@@ -183,17 +200,17 @@ export class LogState {
   }
 
   /**
-   * What the range held is gone: that very entry, or what a broken-off erase left of it. Returns whether anything was
-   * there. Where the range is not that entry's, somebody moved the file's bytes about, and it means nothing.
+   * What the range held is gone: that very entry, or what a broken-off erase left of it. Where the range is not that
+   * entry's, somebody moved the file's bytes about, and it means nothing.
    */
-  private drop(range: Range, id: string): boolean {
+  private drop(range: Range, id: string): ReplacedRange["holds"] {
     const end = range.at + range.len;
     const { index } = this;
     const begin = index.atOffset(range.at);
     const entries: number[] = [];
     for (let i = Math.max(0, begin - 1); i < index.count && index.offset(i) < end; i++) {
       if (index.isDead(i) || index.offset(i) + index.length(i) <= range.at) continue;
-      if (index.offset(i) !== range.at || index.length(i) !== range.len || !index.find(id).includes(i)) return false;
+      if (index.offset(i) !== range.at || index.length(i) !== range.len || !index.find(id).includes(i)) return "others";
       entries.push(i);
     }
     const { badLines } = this;
@@ -201,11 +218,11 @@ export class LogState {
     let endOfBad = firstBad;
     while (endOfBad < badLines.length && badLines[endOfBad].at < end) endOfBad++;
     const bad = badLines.slice(firstBad, endOfBad);
-    if (bad.some(({ at, len }) => at < range.at || at + len > end)) return false;
+    if (bad.some(({ at, len }) => at < range.at || at + len > end)) return "others";
     for (const i of entries) index.kill(i);
     badLines.splice(firstBad, bad.length);
     for (const { len } of bad) this.badBytes -= len + 1;
-    return entries.length > 0 || bad.length > 0;
+    return entries.length > 0 || bad.length > 0 ? "entry" : "nothing";
   }
 }
 

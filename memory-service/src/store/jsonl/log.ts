@@ -2,15 +2,14 @@ import { ReverieError } from "@reverie/service-kit/errors";
 import type { Kind } from "../store.js";
 import { type Directories, ownerFileMode } from "./directories.js";
 import { type Fs, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, writeAll } from "./fs.js";
-import { decodeLine, type EntryLine, type Range } from "./line.js";
+import { decodeLine, type EntryLine, isComplete, type Range } from "./line.js";
+import { logLines } from "./log-lines.js";
 import { LogState } from "./log-state.js";
 import { TimeSlice } from "./time-slice.js";
 import { countTornTails, keepTornTail } from "./torn-tail.js";
 
-/** Read at once while a log is replayed. */
-const CHUNK_BYTES = 1024 * 1024;
-/** A line longer than this is not looked at: bad, kept, skipped. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Erased at once. */
+const ERASE_BYTES = 1024 * 1024;
 /** How long replaying may keep the event loop, milliseconds. */
 const SLICE_MS = 8;
 
@@ -170,70 +169,34 @@ export class Log {
     if (fd >= 0) await this.options.fs.close(fd);
   }
 
-  private async replay(size: number): Promise<{ erase: Range[]; tail: Buffer }> {
-    const { fs } = this.options;
+  /** Takes in the file's lines. What stands behind the last newline is left to `settleTail`. */
+  private async replay(size: number): Promise<{ erase: Range[]; tail: Buffer | undefined }> {
     const erase: Range[] = [];
-    let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    let held = 0;
-    let start = 0;
-    let oversized = 0;
     const slice = new TimeSlice(SLICE_MS);
-    for (let at = 0; at < size; ) {
-      if (held === buffer.length) {
-        if (held >= MAX_LINE_BYTES) {
-          oversized += held;
-          start += held;
-          held = 0;
-        } else {
-          const larger = Buffer.allocUnsafe(buffer.length * 2);
-          buffer.copy(larger, 0, 0, held);
-          buffer = larger;
-        }
+    for (const { at, length, bytes, ended } of logLines(this.options.fs, this.fd, size)) {
+      if (!ended) return { erase, tail: bytes };
+      if (bytes === undefined) this.state.addLongLine({ at, len: length });
+      else {
+        const range = this.state.replay(bytes, at);
+        if (range !== undefined) erase.push(range);
       }
-      const got = fs.readSync(this.fd, buffer, held, Math.min(buffer.length - held, size - at), at);
-      if (got === 0) break;
-      at += got;
-      const end = held + got;
-      let from = 0;
-      for (
-        let newline = buffer.indexOf(0x0a, held);
-        newline >= 0 && newline < end;
-        newline = buffer.indexOf(0x0a, from)
-      ) {
-        if (oversized > 0) {
-          this.state.addBad({ at: start - oversized, len: oversized + newline });
-          this.state.size = start + newline + 1;
-          oversized = 0;
-        } else {
-          const range = this.state.replay(buffer.subarray(from, newline), start + from);
-          if (range !== undefined) erase.push(range);
-        }
-        from = newline + 1;
-        if (slice.isOver) await slice.giveWay();
-      }
-      buffer.copyWithin(0, from, end);
-      held = end - from;
-      start += from;
+      if (slice.isOver) await slice.giveWay();
     }
-    // An oversized tail is kept where it is by ending it with a newline.
-    if (oversized > 0) return { erase, tail: Buffer.alloc(0) };
-    return { erase, tail: Buffer.from(buffer.subarray(0, held)) };
+    return { erase, tail: undefined };
   }
 
   /**
-   * What follows the last newline: a complete line is kept, anything else is put aside. Returns a range that the line
-   * replaces and that still holds something.
+   * What follows the last newline: a complete line is kept, one too long to look at as well, anything else is put
+   * aside. Returns a range that the line replaces and that still holds something.
    */
-  private async settleTail(tail: Buffer, size: number): Promise<Range | undefined> {
-    if (this.state.size === size) return undefined;
+  private async settleTail(tail: Buffer | undefined, size: number): Promise<Range | undefined> {
+    const at = this.state.size;
+    if (at === size) return undefined;
     const { fs } = this.options;
-    const type = tail.length === 0 ? "bad" : decodeLine(tail).type;
-    const complete = type === "entry" || type === "forget" || type === "cleared" || type === "head";
-    if (complete || tail.length === 0) {
+    if (tail === undefined || isComplete(decodeLine(tail))) {
       await writeAll(fs, this.fd, Buffer.from("\n"), size);
-      if (complete) return this.state.replay(tail, this.state.size);
-      this.state.addBad({ at: this.state.size, len: size - this.state.size });
-      this.state.size = size + 1;
+      if (tail !== undefined) return this.state.replay(tail, at);
+      this.state.addLongLine({ at, len: size - at });
       return undefined;
     }
     await keepTornTail(this.options.fs, this.tornPath, {
@@ -250,7 +213,10 @@ export class Log {
 
 /** Overwrites with newlines what no reader may find. */
 export async function eraseRanges(fs: Fs, fd: number, ranges: readonly Range[]): Promise<void> {
-  for (const { at, len } of ranges) await writeAll(fs, fd, Buffer.alloc(len, 0x0a), at);
+  for (const { at, len } of ranges) {
+    for (let done = 0; done < len; done += ERASE_BYTES)
+      await writeAll(fs, fd, Buffer.alloc(Math.min(ERASE_BYTES, len - done), 0x0a), at + done);
+  }
 }
 
 function unsafe(kind: Kind): ReverieError {

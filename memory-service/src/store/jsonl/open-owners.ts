@@ -3,7 +3,7 @@ import type { OwnerRef } from "../store.js";
 import { errorCode } from "./fs.js";
 import { Owner } from "./owner.js";
 import { type OwnerContext, OwnerGone } from "./owner-context.js";
-import { asStorageError, isDiskFull } from "./storage-error.js";
+import { asCallError, isDiskFull } from "./storage-error.js";
 
 /** An owner whose files keep changing under us is given up after this many tries. */
 const GONE_TRIES = 5;
@@ -35,7 +35,7 @@ export class OpenOwners {
       try {
         return await run(owner);
       } catch (error) {
-        if (!(error instanceof OwnerGone)) throw asStorageError(error);
+        if (!(error instanceof OwnerGone)) throw asCallError(error, this.context.log, keyOf(ref));
         if (tries >= GONE_TRIES) {
           throw new ReverieError(
             "LOG_STOPPED",
@@ -121,15 +121,23 @@ export class OpenOwners {
 
   private open(ref: OwnerRef): Promise<void> {
     this.context.names.checkPossible(ref);
-    const owner = new Owner(ref, this.context);
-    const opened = this.openInto(owner).finally(() => this.opening.delete(owner.key));
-    this.opening.set(owner.key, opened);
+    const key = keyOf(ref);
+    const opened = this.openInto(ref).finally(() => this.opening.delete(key));
+    this.opening.set(key, opened);
     return opened;
   }
 
-  private async openInto(owner: Owner): Promise<void> {
+  private async openInto(ref: OwnerRef): Promise<void> {
+    let owner = new Owner(ref, this.context);
     try {
-      await owner.open();
+      try {
+        await owner.open();
+      } catch (error) {
+        // A torn tail to put aside needs room, and without it nothing could be forgotten.
+        if (!isDiskFull(error) || !(await this.context.reserve.spend())) throw error;
+        owner = new Owner(ref, this.context);
+        await owner.open();
+      }
     } catch (error) {
       throw this.refused(owner, error);
     }
@@ -139,7 +147,7 @@ export class OpenOwners {
 
   private refused(owner: Owner, error: unknown): unknown {
     const code = errorCode(error);
-    if (code !== "EACCES" && code !== "EPERM") return asStorageError(error);
+    if (code !== "EACCES" && code !== "EPERM") return asCallError(error, this.context.log, owner.key);
     this.context.log.error({ owner: owner.key, directory: owner.directory, code }, "an owner's files can't be opened");
     return new ReverieError(
       "OWNER_PATH_UNSAFE",

@@ -97,17 +97,17 @@ export class OwnerNames {
 }
 
 /** Names that a file system which ignores case or Unicode form would take for one. */
-function formOf({ kind, id }: OwnerRef): string {
+export function formOf({ kind, id }: OwnerRef): string {
   return `${kind}/${id.normalize("NFD").toLowerCase().normalize("NFC")}`;
 }
 
 /** Why a new owner can't have this id; the advice is read behind "a new owner's id". */
 function brokenRule(id: string): { readonly rule: string; readonly advice: string } | undefined {
-  if (Buffer.byteLength(id) > 255) return { rule: "size", advice: "is at most 255 bytes of UTF-8" };
-  if (id.startsWith(".")) return { rule: "dot", advice: "has no leading dot" };
-  if (/[/\\]/.test(id)) return { rule: "slash", advice: "has no slash or backslash" };
+  if (Buffer.byteLength(id) > 255) return { rule: "size", advice: "must be at most 255 bytes of UTF-8" };
+  if (id.startsWith(".")) return { rule: "dot", advice: "must have no leading dot" };
+  if (/[/\\]/.test(id)) return { rule: "slash", advice: "must have no slash or backslash" };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(id)) return { rule: "control", advice: "has no control character" };
-  if (id.normalize("NFC") !== id) return { rule: "nfc", advice: "is in Unicode form NFC" };
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(id)) return { rule: "control", advice: "must have no control character" };
+  if (id.normalize("NFC") !== id) return { rule: "nfc", advice: "must be in Unicode form NFC" };
   return undefined;
 }

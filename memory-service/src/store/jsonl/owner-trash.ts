@@ -5,6 +5,7 @@ import type { OpenOwners } from "./open-owners.js";
 import type { OwnerContext } from "./owner-context.js";
 import { restorePayload } from "./restore.js";
 import { moveToTrash } from "./soft-delete.js";
+import { afterwards } from "./storage-error.js";
 import type { Trash, TrashItem } from "./trash.js";
 
 /** Moves owners to the trash and back, each in a turn of the owner, so that no change is beside it. */
@@ -44,7 +45,11 @@ export class OwnerTrash {
         try {
           await restorePayload(owner, item, this.context.root, { fs, directories, now: this.context.now, renamed });
           // Before others may use the owner: a soft delete would be given this very ref.
-          await this.trash.forget(item);
+          await afterwards(() => this.trash.forget(item));
+        } catch (error) {
+          // Some of its files may be in the payload by now: it is read anew.
+          if (!(error instanceof ReverieError)) owner.leave();
+          throw error;
         } finally {
           if (isThere) this.owners.drop(owner);
         }

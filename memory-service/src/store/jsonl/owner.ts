@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { ReverieError } from "@reverie/service-kit/errors";
 import { type EffectiveConfig, KINDS, type Kind, type OwnerConfig, type OwnerRef, type OwnerState } from "../store.js";
 import type { Batch, Part } from "./batch.js";
+import { keepsPartOf } from "./kept-aside.js";
 import { encodeHead } from "./line.js";
 import { Log } from "./log.js";
 import { readOwnerConfig } from "./owner-config.js";
@@ -210,12 +211,14 @@ export class Owner {
     await directories.sync(dirname(this.directory));
   }
 
-  /** What Clear leaves no trace of: tails that were cut off. */
-  async removeTorn(log: Log): Promise<void> {
-    const { directories } = this.context.root;
-    if (log.tornTails === 0) return;
-    await directories.remove(log.tornPath);
-    await directories.remove(`${log.tornPath}.1`);
+  /** What Clear leaves no trace of: what was taken out of the log and kept beside it. */
+  async removeKeptAside(log: Log): Promise<void> {
+    const { fs, directories } = this.context.root;
+    if (!this.exists) return;
+    const kept = (await fs.readdir(this.directory)).filter(({ name }) => keepsPartOf(log.kind, name));
+    // Counted, but not there: an earlier try removed them and failed before the sync.
+    if (kept.length === 0 && log.tornTails === 0) return;
+    for (const { name } of kept) await directories.remove(`${this.directory}/${name}`);
     await directories.sync(this.directory);
     log.tornTails = 0;
   }

@@ -1,7 +1,10 @@
 import { ownerFileMode } from "./directories.js";
 import { errorCode, type Fs, O_CREAT, O_NOFOLLOW, O_RDWR, writeAll } from "./fs.js";
+import { isDiskFull } from "./storage-error.js";
 import type { StoreLog } from "./store-log.js";
 
+/** Less than this isn't worth keeping aside. */
+const SMALLEST_BYTES = 8 * 1024;
 /** What must fit for a disk not to be full. */
 const PROBE_BYTES = 64 * 1024;
 
@@ -16,17 +19,16 @@ export class Reserve {
     private readonly log: StoreLog,
   ) {}
 
-  /** Sets the space aside, or again after it was spent. A disk that has none left is no error. */
+  /**
+   * Sets the space aside, or again after it was spent. On a disk that is too small for all of it, a quarter to a half
+   * of what is free. A disk that has none left is no error.
+   */
   async fill(): Promise<void> {
     if (!this.spent || this.bytes === 0) return;
     try {
       const fd = await this.fs.open(this.path, O_RDWR | O_CREAT | O_NOFOLLOW, ownerFileMode);
       try {
-        const size = this.fs.fstatSync(fd).size;
-        const zeros = Buffer.alloc(64 * 1024);
-        for (let at = size; at < this.bytes; )
-          at += await this.fs.write(fd, zeros.subarray(0, Math.min(zeros.length, this.bytes - at)), at);
-        await this.fs.fsync(fd);
+        await this.fillWhatFits(fd);
         this.spent = false;
       } catch (error) {
         await this.fs.ftruncate(fd, 0);
@@ -37,6 +39,27 @@ export class Reserve {
     } catch (error) {
       this.log.warn({ code: errorCode(error) }, "no space could be set aside for forgetting on a full disk");
     }
+  }
+
+  private async fillWhatFits(fd: number): Promise<void> {
+    for (let bytes = this.bytes; ; bytes /= 2) {
+      try {
+        await this.extend(fd, Math.ceil(bytes));
+        // What fits only just would leave no room for anything else.
+        if (bytes < this.bytes) await this.fs.ftruncate(fd, Math.ceil(bytes / 2));
+        await this.fs.fsync(fd);
+        return;
+      } catch (error) {
+        if (!isDiskFull(error) || bytes < SMALLEST_BYTES) throw error;
+        await this.fs.ftruncate(fd, 0);
+      }
+    }
+  }
+
+  private async extend(fd: number, bytes: number): Promise<void> {
+    const zeros = Buffer.alloc(64 * 1024);
+    for (let at = this.fs.fstatSync(fd).size; at < bytes; )
+      at += await this.fs.write(fd, zeros.subarray(0, Math.min(zeros.length, bytes - at)), at);
   }
 
   /** Whether a write finds room now. */

@@ -8,6 +8,7 @@ import type { Owner } from "./owner.js";
 import { isOwnerConfigFile } from "./owner-config.js";
 import { isRewriteLeftover } from "./rewrite.js";
 import type { Root } from "./root.js";
+import { afterwards } from "./storage-error.js";
 import type { TrashItem } from "./trash.js";
 
 /**
@@ -37,7 +38,7 @@ export async function restorePayload(
     await root.raiseSeq(seq);
     for (const log of logs) await extend(log, owner.log(log.kind), seq, options.now());
   } finally {
-    for (const log of logs) await log.close();
+    await closeAll(logs);
   }
   const moved = [...foreign, ...present.filter((name) => isOwnerConfigFile(name) && !name.endsWith(".tmp"))];
   for (const name of moved) await fs.rename(`${owner.directory}/${name}`, `${item.payload}/${name}`);
@@ -47,8 +48,10 @@ export async function restorePayload(
   await directories.ensure(parent);
   await fs.rename(item.payload, owner.directory);
   options.renamed();
-  await directories.sync(parent);
-  await directories.sync(dirname(item.payload));
+  await afterwards(async () => {
+    await directories.sync(parent);
+    await directories.sync(dirname(item.payload));
+  });
 }
 
 /** The restored log goes on above every seq of the owner's lives, and still knows what was forgotten meanwhile. */
@@ -65,6 +68,12 @@ async function extend(log: Log, present: Log, seq: number, now: number): Promise
   if (!log.exists) await log.create();
   await log.write(Buffer.concat(lines));
   await log.sync();
+}
+
+/** All of them, whichever fails. */
+async function closeAll(logs: readonly Log[]): Promise<void> {
+  const closed = await Promise.allSettled(logs.map((log) => log.close()));
+  for (const one of closed) if (one.status === "rejected") throw one.reason;
 }
 
 function isLogFile(name: string): boolean {

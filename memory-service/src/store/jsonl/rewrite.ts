@@ -35,6 +35,8 @@ export interface RewriteOptions {
   readonly leaveBad?: boolean;
   /** Hashes of what this rewrite removes. */
   readonly cleared?: Omit<ClearedHashes, "bytes">;
+  /** Called in the very moment in which reads begin to see the new log. */
+  readonly switched?: () => void;
 }
 
 /**
@@ -110,7 +112,9 @@ export class Rewrite {
     this.renamed = true;
     const { fd } = this;
     this.fd = -1;
-    await log.replaceWith(fd, inode, target);
+    const replaced = log.replaceWith(fd, inode, target);
+    options.switched?.();
+    await replaced;
     await options.syncDirectory(log.directory);
   }
 

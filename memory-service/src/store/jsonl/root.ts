@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { tryLock } from "fs-native-extensions";
 import { Directories, ownerFileMode } from "./directories.js";
-import { errorCode, type Fs, O_CREAT, O_NOFOLLOW, O_RDWR } from "./fs.js";
+import { errorCode, type Fs, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } from "./fs.js";
 
 /** The newest layout of a data directory that this code reads and writes. */
 const FORMAT_VERSION = 1;
@@ -36,7 +36,7 @@ export class Root {
   static async open(fs: Fs, path: string): Promise<Root> {
     const directories = new Directories(fs);
     await makeRoot(fs, directories, path);
-    const lockFd = await lock(fs, path);
+    const lockFd = await lockRoot(fs, path);
     try {
       await checkFormat(fs, directories, path);
       const root = new Root(fs, path, lockFd, await readSecret(fs, directories, path), directories);
@@ -77,7 +77,7 @@ export class Root {
   async raiseSeq(seq: number): Promise<void> {
     const raise = async (): Promise<void> => {
       if (seq <= this.seqValue) return;
-      await this.directories.replaceFile(`${this.path}/.seq`, `${JSON.stringify({ seq })}\n`);
+      await writeSeq(this.directories, this.path, seq);
       this.seqValue = seq;
     };
     this.raising = this.raising.then(raise, raise);
@@ -102,7 +102,8 @@ async function makeRoot(fs: Fs, directories: Directories, path: string): Promise
   }
 }
 
-async function lock(fs: Fs, path: string): Promise<number> {
+/** Takes the data directory for this process alone, until the descriptor is closed. */
+export async function lockRoot(fs: Fs, path: string): Promise<number> {
   const file = `${path}/.lock`;
   let fd: number;
   try {
@@ -112,11 +113,37 @@ async function lock(fs: Fs, path: string): Promise<number> {
       `cannot open ${file}: ${(error as Error).message}; the service needs to own its data directory`,
     );
   }
+  await waitForLock(fs, fd, path, false);
+  await sayWhoHoldsIt(fs, fd);
+  return fd;
+}
+
+/**
+ * Keeps away who would write, until the descriptor is closed, and writes nothing: the directory may be read-only.
+ * undefined when there is no lock file, and so nobody who has the directory.
+ */
+export async function lockRootForReading(fs: Fs, path: string): Promise<number | undefined> {
+  const file = `${path}/.lock`;
+  let fd: number;
+  try {
+    fd = await fs.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw new DataDirectoryError(
+      `cannot open ${file}: ${(error as Error).message}; run this as the user that the data directory belongs to`,
+    );
+  }
+  await waitForLock(fs, fd, path, true);
+  return fd;
+}
+
+/** Closes the descriptor when another process keeps the lock. */
+async function waitForLock(fs: Fs, fd: number, path: string, shared: boolean): Promise<void> {
   const until = Date.now() + LOCK_WAIT_MS;
-  while (!tryLock(fd)) {
+  while (!tryLock(fd, { shared })) {
     if (Date.now() > until) {
       await fs.close(fd);
-      const holder = await fs.readFile(file).then(
+      const holder = await fs.readFile(`${path}/.lock`).then(
         (bytes) => bytes.toString().trim(),
         () => "",
       );
@@ -126,8 +153,6 @@ async function lock(fs: Fs, path: string): Promise<number> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  await sayWhoHoldsIt(fs, fd);
-  return fd;
 }
 
 /** For the message of a process that comes second. A full disk is no reason not to start. */
@@ -141,15 +166,20 @@ async function sayWhoHoldsIt(fs: Fs, fd: number): Promise<void> {
 }
 
 async function checkFormat(fs: Fs, directories: Directories, path: string): Promise<void> {
+  // New, or of the file plugin before Reverie: its lines are read as they are.
+  if ((await readFormat(fs, path)) === undefined)
+    await directories.replaceFile(`${path}/FORMAT`, `reverie-memory ${FORMAT_VERSION}\n`);
+}
+
+/** The version of the layout; undefined where none is said. A DataDirectoryError when it isn't one of those known here. */
+export async function readFormat(fs: Fs, path: string): Promise<number | undefined> {
   const file = `${path}/FORMAT`;
   let text: string;
   try {
     text = (await fs.readFile(file)).toString();
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
-    // New, or of the file plugin before Reverie: its lines are read as they are.
-    await directories.replaceFile(file, `reverie-memory ${FORMAT_VERSION}\n`);
-    return;
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
   }
   const version = Number(FORMAT_LINE.exec(text)?.[1]);
   if (!Number.isInteger(version)) {
@@ -162,9 +192,19 @@ async function checkFormat(fs: Fs, directories: Directories, path: string): Prom
       `${path} has format ${version}, this version of the service knows up to ${FORMAT_VERSION}; run the newer version that wrote it`,
     );
   }
+  return version;
 }
 
 async function readSecret(fs: Fs, directories: Directories, path: string): Promise<Buffer> {
+  const known = await readKey(fs, path);
+  if (known !== undefined) return known;
+  const secret = randomBytes(32);
+  await directories.replaceFile(`${path}/.key`, `${secret.toString("hex")}\n`);
+  return secret;
+}
+
+/** undefined where there is none; a DataDirectoryError when it can't be understood. */
+export async function readKey(fs: Fs, path: string): Promise<Buffer | undefined> {
   const file = `${path}/.key`;
   try {
     const secret = Buffer.from((await fs.readFile(file)).toString().trim(), "hex");
@@ -173,14 +213,17 @@ async function readSecret(fs: Fs, directories: Directories, path: string): Promi
       `${file} doesn't hold 64 hexadecimal digits; put it back from a backup, or remove it (page tokens and late retries of forgotten entries are then unknown)`,
     );
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
   }
-  const secret = randomBytes(32);
-  await directories.replaceFile(file, `${secret.toString("hex")}\n`);
-  return secret;
 }
 
-async function readSeq(fs: Fs, path: string): Promise<number> {
+export async function writeSeq(directories: Directories, path: string, seq: number): Promise<void> {
+  await directories.replaceFile(`${path}/.seq`, `${JSON.stringify({ seq })}\n`);
+}
+
+/** 0 where there is none; a DataDirectoryError when it can't be understood. */
+export async function readSeq(fs: Fs, path: string): Promise<number> {
   let text: string;
   try {
     text = (await fs.readFile(`${path}/.seq`)).toString();
@@ -194,5 +237,7 @@ async function readSeq(fs: Fs, path: string): Promise<number> {
   } catch {
     // Falls through to the message below.
   }
-  throw new DataDirectoryError(`${path}/.seq doesn't hold {"seq":<number>}; put it back from a backup`);
+  throw new DataDirectoryError(
+    `${path}/.seq doesn't hold {"seq":<number>}; put it back from a backup, or run \`reverie check --fix\``,
+  );
 }

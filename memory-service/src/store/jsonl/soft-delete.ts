@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import type { Owner } from "./owner.js";
 import { isOwnerConfigFile } from "./owner-config.js";
 import type { Root } from "./root.js";
+import { afterwards } from "./storage-error.js";
 import type { Trash, TrashItem } from "./trash.js";
 
 export interface SoftDeleted {
@@ -17,9 +18,10 @@ export async function moveToTrash(
   root: Root,
   how: { readonly now: number; readonly reason: string; readonly left: () => void },
 ): Promise<SoftDeleted> {
-  const { fs, directories } = root;
+  const { fs } = root;
   if (!(await hasSomethingToMove(owner, root))) {
     const item = (await trash.list(owner.ref))[0] ?? (await trash.make(owner.ref, how.now, how.reason));
+    if (item.hasPayload) await syncMove(owner, item, root);
     await owner.removeEmptyDirectory();
     return { item, moved: false, seq: owner.reportedSeq };
   }
@@ -29,9 +31,15 @@ export async function moveToTrash(
   const item = await trash.make(owner.ref, how.now, how.reason);
   await fs.rename(owner.directory, item.payload);
   how.left();
-  await directories.sync(dirname(item.payload));
-  await directories.sync(dirname(owner.directory));
+  await afterwards(() => syncMove(owner, item, root));
   return { item: { ...item, hasPayload: true }, moved: true, seq };
+}
+
+/** Also by a second try: the first one may have moved the directory and failed here. */
+async function syncMove(owner: Owner, item: TrashItem, { fs, directories }: Root): Promise<void> {
+  await directories.sync(dirname(item.payload));
+  const from = dirname(owner.directory);
+  if (fs.lstatSync(from) !== undefined) await directories.sync(from);
 }
 
 async function hasSomethingToMove(owner: Owner, { fs }: Root): Promise<boolean> {

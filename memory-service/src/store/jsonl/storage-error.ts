@@ -28,6 +28,36 @@ export function asStorageError(error: unknown): unknown {
   return error;
 }
 
+/**
+ * A step failed behind the one that can't be taken back: what was asked for may be done, or not last, so nothing may
+ * say that it isn't.
+ */
+export class HalfDone extends Error {
+  override readonly name = "HalfDone";
+}
+
+/** Runs what follows a step that can't be taken back. Throws HalfDone. */
+export async function afterwards<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw new HalfDone("a change of the files was made, but maybe not durably", { cause: error });
+  }
+}
+
+/** What a caller is told of a failure: every error of the file system has a reason. */
+export function asCallError(error: unknown, log: StoreLog, owner = ""): unknown {
+  const named = asStorageError(error);
+  if (!(named instanceof HalfDone) && !/^E[A-Z0-9]+$/.test(errorCode(named))) return named;
+  const code = errorCode(named instanceof HalfDone ? named.cause : named);
+  log.error({ ...(owner !== "" && { owner }), code }, "files could not be read or written");
+  return new ReverieError(
+    "LOG_STOPPED",
+    "files could not be read or written; nothing of this call was acknowledged: try again, and have the operator look at the disk",
+    { retryAfterMs: 1000, cause: error },
+  );
+}
+
 /** Whether writes find room, said once a change in the log. */
 export class DiskState {
   full = false;

@@ -1,4 +1,5 @@
-import { type Fs, O_CREAT, O_NOFOLLOW, O_RDWR, writeAll } from "./fs.js";
+import type { Fs } from "./fs.js";
+import { appendKept } from "./kept-aside.js";
 
 /** A `.torn` file that would pass this starts anew, and the one before is kept as `.torn.1`. */
 const MAX_TORN_BYTES = 16 * 1024 * 1024;
@@ -18,14 +19,7 @@ export async function keepTornTail(fs: Fs, path: string, tail: TornTail): Promis
   );
   const size = fs.lstatSync(path)?.size ?? 0;
   if (size > 0 && size + line.length > MAX_TORN_BYTES) await fs.rename(path, `${path}.1`);
-  const fd = await fs.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
-  try {
-    const end = fs.fstatSync(fd).size;
-    await writeAll(fs, fd, line, end);
-    await fs.fdatasync(fd);
-  } finally {
-    await fs.close(fd);
-  }
+  await appendKept(fs, path, line);
 }
 
 /** Cuts that the file at `path` keeps. */

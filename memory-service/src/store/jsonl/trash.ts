@@ -4,11 +4,15 @@ import { ReverieError } from "@reverie/service-kit/errors";
 import { OWNER_KINDS, type OwnerKind, type OwnerRef, type TrashRef } from "../store.js";
 import type { Directories } from "./directories.js";
 import { errorCode, type Fs } from "./fs.js";
+import { afterwards, asStorageError } from "./storage-error.js";
 
 const DAY_MS = 86_400_000;
 const REF_ID = /^[0-9a-f]{16}$/;
 /** A ref on its way out: renamed first, so that it is gone at once however long its removal takes. */
 const LEAVING = ".leaving-";
+export const isTrashRef = (name: string): boolean => REF_ID.test(name);
+/** Whether a directory of the trash is on its way out. */
+export const isLeaving = (name: string): boolean => name.startsWith(LEAVING);
 /** What can't say when it expires isn't swept, epoch milliseconds. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -91,7 +95,7 @@ export class Trash {
     // Most refs are the name of their directory; those of older payloads beside another are looked for.
     const isIt = (item: TrashItem): boolean =>
       item.refId === refId && item.owner.kind === owner.kind && item.owner.id === owner.id;
-    const own = REF_ID.test(refId) ? await this.read(refId) : [];
+    const own = REF_ID.test(refId) ? await this.read(refId, true) : [];
     const found = own.find(isIt) ?? (await this.list(owner)).find(isIt);
     if (found !== undefined) return found;
     throw new ReverieError(
@@ -122,10 +126,12 @@ export class Trash {
     // A removal that broke off may have left one of this name.
     const leaving = `${this.path}/${LEAVING}${name}-${randomBytes(4).toString("hex")}`;
     await this.fs.rename(path, leaving);
-    await this.directories.sync(dirname(path));
-    const freed = await this.directories.remove(leaving);
-    await this.directories.sync(this.path);
-    return freed;
+    return afterwards(async () => {
+      await this.directories.sync(dirname(path));
+      const freed = await this.directories.remove(leaving);
+      await this.directories.sync(this.path);
+      return freed;
+    });
   }
 
   private async names(): Promise<string[]> {
@@ -142,9 +148,9 @@ export class Trash {
   }
 
   /** The ref of a directory, and one for each older payload beside its own. */
-  private async read(refId: string): Promise<TrashItem[]> {
+  private async read(refId: string, strict = false): Promise<TrashItem[]> {
     const directory = `${this.path}/${refId}`;
-    const meta = await this.readMeta(directory);
+    const meta = await this.readMeta(directory, strict);
     if (meta === undefined) return [];
     const owner: OwnerRef = { kind: meta.ownerKind, id: meta.ownerId };
     const { deletedAt, expiresAt, reason } = meta;
@@ -164,9 +170,18 @@ export class Trash {
     return items;
   }
 
-  private async readMeta(directory: string): Promise<Meta | undefined> {
+  /** undefined where it says nothing. `strict`: what can't be read for now is an error, not nothing. */
+  private async readMeta(directory: string, strict: boolean): Promise<Meta | undefined> {
+    let text: string;
     try {
-      const meta = JSON.parse((await this.fs.readFile(`${directory}/meta.json`)).toString()) as Record<string, unknown>;
+      text = (await this.fs.readFile(`${directory}/meta.json`)).toString();
+    } catch (error) {
+      const isThere = !["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM"].includes(errorCode(error));
+      if ((strict && isThere) || asStorageError(error) !== error) throw error;
+      return undefined;
+    }
+    try {
+      const meta = JSON.parse(text) as Record<string, unknown>;
       const { ownerKind, ownerId, reason } = meta;
       if (!OWNER_KINDS.includes(ownerKind as OwnerKind) || typeof ownerId !== "string") return undefined;
       const since = epochMs(meta.deletedAt);

@@ -3,6 +3,7 @@ import { Batch, type Part } from "./batch.js";
 import { AppendChange, type Change } from "./changes.js";
 import { Compactor } from "./compactor.js";
 import { errorCode } from "./fs.js";
+import { reencodingBytes } from "./line.js";
 import type { Log } from "./log.js";
 import type { Owner } from "./owner.js";
 import { type OwnerContext, OwnerGone } from "./owner-context.js";
@@ -171,6 +172,8 @@ export class Writer {
     try {
       await this.syncLogs(parts.map((part) => part.log));
     } catch (error) {
+      // What is refused must not be found by who opens the log after a kill; the rewrite comes later, if at all.
+      await Promise.allSettled(parts.map((part) => part.log.unwrite()));
       return this.stop(error, "sync");
     }
     this.context.counters.commits++;
@@ -322,6 +325,7 @@ export class Writer {
           floor: this.owner.takeSeq(),
           dropped: dropped.size,
           keep: (i) => !dropped.has(i),
+          switched: () => this.owner.settleSeq(),
         });
       } catch (error) {
         this.context.log.warn(
@@ -330,7 +334,6 @@ export class Writer {
         );
         continue;
       }
-      this.owner.settleSeq();
       this.context.changed(this.owner.key);
       this.context.counters.droppedByCaps += dropped.size;
       changes.findLast((change) => change instanceof AppendChange)?.dropped(dropped.size);
@@ -341,11 +344,13 @@ export class Writer {
   private oldest(log: Log, cap: number): Set<number> {
     const { index } = log.state;
     const order = index.byOrd();
+    // As long as their copies in the rewritten log.
+    const bytes = order.map((i) => index.length(i) + 1 + (index.isLegacy(i) ? reencodingBytes(index.ord(i)) : 0));
     const dropped = new Set<number>();
-    let left = index.liveBytes;
+    let left = bytes.reduce((sum, one) => sum + one, 0);
     for (let at = 0; at < order.length - 1 && left > cap / 2; at++) {
       dropped.add(order[at]);
-      left -= index.length(order[at]) + 1;
+      left -= bytes[at];
     }
     return dropped;
   }

@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import { openJsonlStore } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
+import { startContractServer } from "../../contract/support/contract-server.js";
+import { ServiceProcess } from "../../e2e/support/service-process.js";
+import type { Context, Outcome, Part } from "../part.js";
+import { seededRandom } from "../random.js";
+import { LIES, type Lie, lyingStore } from "./lying-store.js";
+import { type HistoryReport, runHistory } from "./run-history.js";
+
+const CALLS_A_RESTART = 2_500;
+/** Enough for every lie to be told and to show. */
+const CONTROL_CALLS = 400;
+
+/** Concurrent clients of a real service over bad connections: all replies of an owner fit one order of its changes. */
+export const historyPart: Part = {
+  name: "history",
+  title: "Concurrent clients' replies, retries included, fit one order an owner",
+  measures: [
+    { id: "history_violations", unit: "replies", wanted: "none" },
+    { id: "history_control", unit: "replies", wanted: "some" },
+  ],
+  run: async (context): Promise<Outcome> => {
+    const { violations, ...facts } = await honest(context);
+    const found = [];
+    for (const lie of LIES) {
+      context.progress(`a store with ${lie}`);
+      found.push({ lie, wrong: (await lying(context, lie)).violations.length });
+    }
+    const unnoticed = found.filter(({ wrong }) => wrong === 0).map(({ lie }) => lie);
+    // A control that misses one sort of lie is none.
+    const control = unnoticed.length > 0 ? 0 : found.reduce((sum, { wrong }) => sum + wrong, 0);
+    return {
+      values: { history_violations: violations.length, history_control: control },
+      facts: { ...facts, ...(unnoticed.length > 0 && { unnoticed: unnoticed.join(", ") }) },
+      findings: violations,
+    };
+  },
+};
+
+/** `main.ts` in a process of its own, killed and stopped in turns. */
+async function honest({ dir, size, seed, progress }: Context): Promise<HistoryReport> {
+  const dataDir = join(dir, "data");
+  const flags = ["--compact-min-bytes", "4096"];
+  let service = await ServiceProcess.start({ dataDir, flags });
+  try {
+    return await runHistory({
+      calls: size.historyCalls,
+      seed,
+      address: service.grpc,
+      shaky: true,
+      restarts: Math.max(1, Math.round(size.historyCalls / CALLS_A_RESTART)),
+      restart: async (n, ended) => {
+        await service.end(n % 2 === 0 ? "SIGKILL" : "SIGTERM");
+        ended();
+        service = await ServiceProcess.start({ dataDir, flags });
+        return service.grpc;
+      },
+      progress,
+    });
+  } finally {
+    await service.end("SIGKILL");
+  }
+}
+
+async function lying({ dir, seed }: Context, lie: Lie): Promise<HistoryReport> {
+  const root = join(dir, lie);
+  const server = await startContractServer({
+    store: async () => lyingStore(await openJsonlStore({ root, reserveBytes: 0 }), lie, seededRandom(seed)),
+  });
+  try {
+    return await runHistory({ calls: CONTROL_CALLS, seed, address: server.grpc, shaky: false, restarts: 0 });
+  } finally {
+    await server.stop();
+  }
+}
