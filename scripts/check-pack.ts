@@ -77,7 +77,10 @@ await withTempDir("pack", async (dir) => {
   );
   run(dir, "tsc", "--project", "tsconfig.json");
   await withMemoryService([join(dir, "node_modules/.bin/reverie-memory")], dir, async ({ grpcPort }) => {
-    run(dir, process.execPath, "out/consumer.js", `127.0.0.1:${grpcPort}`);
+    const address = `127.0.0.1:${grpcPort}`;
+    run(dir, process.execPath, "out/consumer.js", address);
+    const line = run(dir, join(dir, "node_modules/.bin/reverie"), "get", "agent/pack", "one", "--address", address);
+    if ((JSON.parse(line) as { text?: unknown }).text !== "from a tarball") throw new Error(`reverie get said ${line}`);
   });
 
   const tree = JSON.parse(run(dir, "npm", "ls", "--json", "--all", "@bufbuild/protobuf")) as Tree;

@@ -111,6 +111,18 @@ test("an owner that was being discarded is there whole or not at all", () => {
   }
 });
 
+test("a discarded owner may read as one that never was, until its next life is acknowledged", () => {
+  const owner = new ExpectedOwner();
+  stored(owner, sent("a"), 1);
+  expect(owner.mayBeUnborn).toBe(false);
+  owner.discard();
+  expect(owner.mayBeUnborn).toBe(true);
+  owner.discarded();
+  expect(owner.mayBeUnborn).toBe(true);
+  stored(owner, sent("b"), 3);
+  expect(owner.mayBeUnborn).toBe(false);
+});
+
 test("what a discarded owner held doesn't come back with its next life", () => {
   const owner = new ExpectedOwner();
   stored(owner, sent("a"), 1);

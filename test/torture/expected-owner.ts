@@ -49,6 +49,8 @@ export class ExpectedOwner {
   private readonly clearing = new Set<MemoryKind>();
   private readonly clearedAt = new Map<MemoryKind, number>();
   private discarding = false;
+  /** Discarded, with no acknowledged change since. */
+  private unborn = false;
 
   /** With a cap, older entries may go; the newest acknowledged one of the kind never does. */
   constructor(private readonly capped?: MemoryKind) {}
@@ -137,10 +139,17 @@ export class ExpectedOwner {
       expected.forgotten = false;
     }
     this.acknowledge(this.seq);
+    this.unborn = true;
+  }
+
+  /** It may read as an owner that never was, at seq 0. */
+  get mayBeUnborn(): boolean {
+    return this.unborn || this.discarding;
   }
 
   acknowledge(seq: number): void {
     this.acknowledged++;
+    this.unborn = false;
     this.seq = Math.max(this.seq, seq);
   }
 

@@ -55,7 +55,11 @@ export function toFailure(error: unknown): Failure {
   };
 }
 
+/** `<thread>:error:<code>:SSL routines:<function>:<reason>:<file>:<line>:`, of which people can use the reason. */
+const OPENSSL_ERROR = /\b[0-9A-F]{8,16}:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):\S*/;
+
 function messageOf({ reason, message }: ReverieError): string {
   const text = FIRST_SENTENCE_SAYS_IT.has(reason) ? (message.split(/\. (?=[A-Z])/)[0] as string) : message;
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  const plain = text.replace(OPENSSL_ERROR, "$1");
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

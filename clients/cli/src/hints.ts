@@ -53,7 +53,7 @@ const HINTS: Readonly<Record<ServerReason | ClientReason, Hint>> = {
   OPTION_INVALID: "Check the global options and the token; `reverie --help` lists them.",
   TOKEN_INSECURE: "Use --tls or an https:// address; --insecure sends it all the same, on a network that you trust.",
   CONNECTION_FAILED:
-    "Start the service (`npm start` in its checkout), or say where it listens: --address HOST:PORT or REVERIE_ADDRESS. Both sides use TLS, or neither.",
+    "Start the service (`npm start` in its checkout), or say where it listens: --address HOST:PORT or REVERIE_ADDRESS. Both sides use TLS, or neither: --tls, --tls-ca.",
   CONNECTION_LOST: "A change may have been made. Look, or run it again with the same --id.",
   CLIENT_CLOSED: "Run it again.",
   STREAM_INCOMPLETE: "What came is not everything. Run it again.",
@@ -62,6 +62,21 @@ const HINTS: Readonly<Record<ServerReason | ClientReason, Hint>> = {
   RESPONSE_INVALID: "The service is of another version. Update this command.",
   UNKNOWN: "Check that --address is a memory service's gRPC port, and look at its log.",
 };
+
+/** What OpenSSL and Node say when TLS itself fails, and the next step. */
+const TLS_HINTS: readonly (readonly [says: RegExp, hint: string])[] = [
+  [/wrong version number/, "Leave out --tls, --tls-ca and https://: what listens there speaks no TLS."],
+  [
+    /self-signed certificate|unable to (?:verify|get)|UNABLE_TO_/,
+    "Name the authority that signed the service's certificate, or the certificate itself: --tls-ca FILE.",
+  ],
+  [
+    /altnames/,
+    "Give the host as the service's certificate names it, in --address; or --tls-server-name NAME with that name.",
+  ],
+  [/certificate has expired/, "Whoever runs the service renews its certificate and restarts it."],
+  [/certificate required|bad certificate/i, "Give a certificate that the service takes: --tls-cert and --tls-key."],
+];
 
 /** Messages of the SDK whose first sentence says what happened, and whose others advise programmers. */
 export const FIRST_SENTENCE_SAYS_IT: ReadonlySet<string> = new Set<ServerReason | ClientReason>([
@@ -75,7 +90,11 @@ export const FIRST_SENTENCE_SAYS_IT: ReadonlySet<string> = new Set<ServerReason 
   "UNIMPLEMENTED",
 ]);
 
-export function hintFor({ reason, metadata, retryAfterMs }: ReverieError): string | undefined {
+export function hintFor({ reason, message, metadata, retryAfterMs }: ReverieError): string | undefined {
+  if (reason === "CONNECTION_FAILED") {
+    const tls = TLS_HINTS.find(([says]) => says.test(message));
+    if (tls !== undefined) return tls[1];
+  }
   const hint = Object.hasOwn(HINTS, reason) ? HINTS[reason as ServerReason] : undefined;
   const text = typeof hint === "function" ? hint(metadata) : hint;
   if (retryAfterMs === undefined || retryAfterMs < 1_000) return text;

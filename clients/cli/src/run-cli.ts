@@ -37,6 +37,9 @@ function fromCommander(error: CommanderError, command: string | undefined): CliE
   const meant = /^\(Did you mean (.+)\?\)$/.exec(suggestion ?? "")?.[1];
   if (meant !== undefined) return usageError(message, `Did you mean ${meant}?`);
   if (error.code === "commander.unknownOption") {
+    if (/'--token(?:=.*)?'/.test(message)) {
+      return usageError(message, "Put the token into REVERIE_TOKEN, or into a file that --token-file names.");
+    }
     return usageError(message, "Put -- before a text or id that begins with a dash.");
   }
   return usageError(message, `See \`reverie ${command === undefined ? "--help" : `help ${command}`}\`.`);

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { jsonLines, run } from "./support/cli.js";
@@ -10,6 +10,8 @@ beforeAll(async () => {
   await service.client.remember("agent/ada", { kind: "semantic", text: "kept", id: "a" });
 });
 afterAll(() => service.end());
+
+const TO_DO = "--fix and --adopt do what is marked";
 
 describe("check", { timeout: 120_000 }, () => {
   it("refuses while a service runs, and what is no data directory, with status 2", async () => {
@@ -23,7 +25,11 @@ describe("check", { timeout: 120_000 }, () => {
       stdout: "",
       stderr: expect.stringMatching(/in use.*\nhint: Stop the service/),
     });
-    expect(none).toMatchObject({ code: 2, stdout: "" });
+    expect(none).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/\nhint: Give the service's --data-dir/),
+    });
     expect(jsonLines(other.stderr)).toMatchObject([{ error: { reason: "CANNOT_CHECK", exitCode: 2 } }]);
   });
 
@@ -44,9 +50,24 @@ describe("check", { timeout: 120_000 }, () => {
         { error: { reason: "PROBLEMS_REMAIN", exitCode: 1 } },
       ]);
       expect(readFileSync(log, "utf8")).toContain("torn");
+      const shown = await run(["check", service.dataDir, "--table"]);
+      expect(shown.stderr).toContain(TO_DO);
       const fixed = await run(["check", service.dataDir, "--fix", "--table"]);
       expect(fixed).toMatchObject({ code: 0, stdout: expect.stringContaining("done: cut") });
       expect(await run(["check", service.dataDir])).toMatchObject({ code: 0 });
+      // What nothing can be done about doesn't send anybody to --fix.
+      writeFileSync(join(service.dataDir, "agent/ada/.reverie.json"), "{");
+      const left = await run(["check", service.dataDir]);
+      expect(left.code).toBe(1);
+      expect(jsonLines(left.stdout)).toMatchObject([{ problem: "config-unreadable", action: "none" }]);
+      expect(left.stderr).not.toContain(TO_DO);
+      rmSync(join(service.dataDir, "agent/ada/.reverie.json"));
+      const format = join(service.dataDir, "FORMAT");
+      const known = readFileSync(format);
+      writeFileSync(format, "reverie-memory 99\n");
+      const newer = await run(["check", service.dataDir]);
+      writeFileSync(format, known);
+      expect(newer).toMatchObject({ code: 2, stderr: expect.stringMatching(/format 99.*\nhint: Use the .*version/) });
     } finally {
       await service.start();
     }

@@ -136,6 +136,9 @@ describe("changing", { timeout: 120_000 }, () => {
       reverie("patch", "user/eve", "nope", "--set", "a=1"),
     ]);
     expect(gone.map(({ code }) => code)).toEqual([3, 3]);
+    expect(gone.map(({ stderr }) => stderr)).toEqual(
+      ["-x", "nope"].map((id) => expect.stringMatching(`^error: user/eve has no memory ${id}\nhint: .*list user/eve`)),
+    );
     const late = await reverie("remember", "user/eve", "t", "--id=-x", "--meta", '{"a":1,"b":2}');
     expect(late).toMatchObject({ code: 6, stderr: expect.stringContaining("another --id") });
   });

@@ -70,19 +70,29 @@ describe("the process", { timeout: 120_000 }, () => {
     expect(far).toMatchObject({ code: 2, stderr: expect.stringMatching(/unencrypted.*\nhint: .*--tls/) });
   });
 
-  it("speaks TLS with a certificate authority of one's own", async () => {
+  it("speaks TLS with a certificate authority of one's own, and says what to give where it can't", async () => {
     const [key, cert] = [join(service.dir, "key.pem"), join(service.dir, "cert.pem")];
     const names = ["-subj", "/CN=reverie.test", "-addext", "subjectAltName=DNS:reverie.test"];
     const made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-keyout", key, "-out", cert];
     execFileSync("openssl", ["req", "-x509", "-nodes", "-days", "1", ...made, ...names], { stdio: "ignore" });
     const secure = await startService({ tlsCertFile: cert, tlsKeyFile: key });
     try {
-      const [trusted, unknown] = await Promise.all([
+      const [trusted, unknown, otherName, plain, plainService] = await Promise.all([
         run(["describe", "agent/x", "--tls-ca", cert, "--tls-server-name", "reverie.test"], { env: secure.env }),
         run(["describe", "agent/x", "--tls", "--timeout", "5s"], { env: secure.env }),
+        run(["describe", "agent/x", "--tls-ca", cert, "--timeout", "5s"], { env: secure.env }),
+        run(["describe", "agent/x", "--timeout", "5s"], { env: secure.env }),
+        run(["describe", "agent/x", "--tls", "--timeout", "5s"], { env: service.env }),
       ]);
       expect(jsonLines(trusted.stdout)).toMatchObject([{ owner: "agent/x", exists: false }]);
-      expect(unknown.code).toBe(4);
+      for (const { code, stderr } of [unknown, otherName, plain, plainService]) {
+        expect(code).toBe(4);
+        expect(stderr, "nothing but the error and its hint").toMatch(/^error: .*\nhint: .*\n$/);
+      }
+      expect(unknown.stderr).toMatch(/self-signed.*\nhint: .*--tls-ca FILE/);
+      expect(otherName.stderr).toMatch(/altnames.*\nhint: .*--tls-server-name/);
+      expect(plain.stderr).toMatch(/\nhint: .*--tls/);
+      expect(plainService.stderr).toMatch(/: wrong version number\nhint: Leave out --tls/);
     } finally {
       await secure.end();
     }
@@ -136,11 +146,12 @@ describe("the process", { timeout: 120_000 }, () => {
 
 describe("the help", { timeout: 60_000 }, () => {
   it("has examples for each command, says which ones there are, and suggests the one that was meant", async () => {
-    const [help, none, typo, option, version] = await Promise.all([
+    const [help, none, typo, option, token, version] = await Promise.all([
       run(["--help"]),
       run([]),
       run(["recal", "agent/ada"]),
       run(["list", "agent/ada", "--limt", "3"]),
+      run(["list", "agent/ada", "--token", "x"]),
       run(["--version"]),
     ]);
     expect(help).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("Exit status:") });
@@ -148,6 +159,7 @@ describe("the help", { timeout: 60_000 }, () => {
     expect(none.stderr).toBe(help.stdout);
     expect(typo).toMatchObject({ code: 2, stderr: "error: unknown command 'recal'\nhint: Did you mean recall?\n" });
     expect(option).toMatchObject({ code: 2, stderr: "error: unknown option '--limt'\nhint: Did you mean --limit?\n" });
+    expect(token).toMatchObject({ code: 2, stderr: expect.stringMatching(/hint: .*REVERIE_TOKEN.*--token-file/) });
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });

@@ -73,19 +73,41 @@ describe("export", { timeout: 120_000 }, () => {
       ts: 0,
       meta: { a: 1 },
     });
-    const [page, directory, missing] = await Promise.all([
+    const file = join(service.dir, "page.md");
+    const [page, toFile, directory, missing] = await Promise.all([
       reverie("export", "agent/page", "--format", "markdown"),
+      reverie("export", "agent/many", "--format", "markdown", "-o", file),
       reverie("export", "agent/page", "-o", service.dir),
       reverie("export", "agent/page", "-o", join(service.dir, "no/such/file")),
     ]);
     expect(page.stdout).toMatch(/^# Memories of `agent\/page`\n[^#]*\n## Working\n\n### \d{4}/);
     expect(page.stdout).toContain('````text\n# no heading\n```\n````\n\nMeta: `{"a":1}`\n');
+    expect(page.stderr).toBe(`Exported 1 memory, ${Buffer.byteLength(page.stdout)} B of Markdown.\n`);
+    expect(jsonLines(toFile.stdout)).toMatchObject([{ file, entries: 20_000, bytes: statSync(file).size }]);
+    expect(readFileSync(file, "utf8").match(/^#### /gm)).toHaveLength(20_000);
     expect(directory).toMatchObject({ code: 2, stderr: expect.stringContaining("is a directory") });
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("ENOENT") });
   });
 });
 
 describe("import", { timeout: 120_000 }, () => {
+  it("asks for other ids, not for mended lines, where all that is refused was forgotten", async () => {
+    const file = join(service.dir, "forgotten.jsonl");
+    writeFileSync(file, '{"id":"gone","kind":"semantic","text":"gone","ts":1}\n');
+    expect((await reverie("import", "agent/forgotten", file)).code).toBe(0);
+    await service.client.handle("agent/forgotten").forget("gone");
+    const ran = await reverie("import", "agent/forgotten", file);
+    expect(ran).toMatchObject({ code: 7, stderr: expect.stringMatching(/ENTRY_FORGOTTEN.*\n.*\nhint: .*other ids/) });
+  });
+
+  it("names the first 20 that are refused, counts the others, and has all of them as JSON", async () => {
+    const ran = await run(["import", "agent/odd", "-"], { env: service.env, input: "no JSON\n".repeat(30) });
+    expect(ran.code).toBe(7);
+    expect(ran.stderr.match(/^line \d+: /gm)).toHaveLength(20);
+    expect(ran.stderr).toMatch(/^…and 10 more; .*\nerror: 30 lines were refused\n/m);
+    expect(jsonLines(ran.stdout)[0]!.refusedItems).toHaveLength(30);
+  });
+
   it("names what is refused, stores the rest, and ends with status 7", async () => {
     const input = [
       '{"kind":"semantic","text":"good","id":"g"}',

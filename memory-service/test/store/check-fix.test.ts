@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { realFs } from "../../src/store/jsonl/fs.js";
 import { encodeForget } from "../../src/store/jsonl/line.js";
 import type { OwnerRef } from "../../src/store/store.js";
 import { alter, check, codes, kept, logOf, makeOwner, problemsOf, served, withStore } from "./check-support.js";
@@ -196,6 +197,20 @@ test("an unreadable .seq is kept aside and written anew, above every owner's seq
   expect(await served(root)).toEqual(["c"]);
 });
 
+test("a .seq that can't be mended on a full disk is told, left as it is, and the rest is checked", async () => {
+  const root = await damaged();
+  writeFileSync(join(root, ".seq"), "nonsense");
+  const full = (): Promise<never> => Promise.reject(Object.assign(new Error("injected"), { code: "ENOSPC" }));
+  const { findings, summary } = await check(root, { fix: true, fs: { ...realFs, write: full } });
+  expect(findings.slice(0, 2)).toMatchObject([
+    { path: ".seq", problem: "not-mended", done: false },
+    { path: ".seq", problem: "seq-unreadable", done: false },
+  ]);
+  expect(findings[0].message).toContain("ENOSPC");
+  expect(summary.owners).toBe(1);
+  expect(readFileSync(join(root, ".seq"), "utf8")).toBe("nonsense");
+});
+
 test("without fix nothing is adopted while .seq can't be read", async () => {
   const root = await damaged();
   writeFileSync(join(root, ".seq"), "?");
@@ -256,10 +271,12 @@ test("Clear leaves nothing of a log's quarantine and torn files, and leaves thos
   writeFileSync(`${logOf(root)}.quarantine.1`, "{}\n");
   writeFileSync(`${logOf(root)}.torn.3`, "{}\n");
   writeFileSync(`${logOf(root)}.notes`, "of the hub's own");
+  writeFileSync(`${logOf(root)}.notes.torn`, "of the hub's own");
   await withStore(root, (store) => store.clear(agent, ["episodic"]));
   expect(readdirSync(join(root, "agent", "x")).sort()).toEqual([
     "episodic.jsonl",
     "episodic.jsonl.notes",
+    "episodic.jsonl.notes.torn",
     "semantic.jsonl",
     "semantic.jsonl.quarantine",
   ]);

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DataDirectoryError } from "../../src/check.js";
+import { checkDataDirectory, DataDirectoryError } from "../../src/check.js";
 import { problems } from "../../src/store/jsonl/check/problems.js";
 import { type Fs, realFs } from "../../src/store/jsonl/fs.js";
 import { encodeEntry, encodeForget, encodeHead } from "../../src/store/jsonl/line.js";
@@ -112,6 +112,28 @@ test("a dry run needs no lock file, and makes none", async () => {
   expect(tree(root)).toEqual(before);
   await check(root, { fix: true });
   expect(existsSync(join(root, ".lock"))).toBe(true);
+});
+
+test("a dry run without a lock file that a service came beside ends as an error", async () => {
+  const root = temporaryRoot();
+  mkdirSync(join(root, "agent", "x"), { recursive: true });
+  writeFileSync(logOf(root), '{"id":"a","text":"one"}\n');
+  const run = checkDataDirectory({ dataDir: root });
+  expect(await run.next()).toMatchObject({ value: { problem: "no-format" } });
+  await openStore({ root });
+  await expect(run.next()).rejects.toThrow(DataDirectoryError);
+});
+
+test("as many altered lines as a program that spells each anew leaves are all found", {
+  timeout: 120_000,
+}, async () => {
+  const root = temporaryRoot();
+  await makeOwner(root, ["a"]);
+  const many = 150_000;
+  const lines = Array.from({ length: many }, (_, i) => `{"id":"${i}","text":"","seq":2}\n`);
+  appendFileSync(logOf(root), lines.join(""));
+  const { summary } = await check(root);
+  expect(summary).toMatchObject({ lines: many + 1, findings: many });
 });
 
 test.each([{}, { fix: true }])("a directory that a service has is refused, and the service named: %o", async (how) => {

@@ -21,14 +21,14 @@ const AT_ONCE = 4;
  */
 export const alteredTextsPart: Part = {
   name: "altered-texts",
-  title: "a log cut at every byte, and bytes altered",
+  title: "A log cut at every byte, and bytes altered",
   measures: [
     {
       id: "altered_texts",
-      unit: "damaged logs of which anything altered was served, or anything else lost",
+      unit: "damaged logs",
       wanted: "none",
     },
-    { id: "altered_control", unit: "altered texts served from lines without checksums", wanted: "some" },
+    { id: "altered_control", unit: "texts", wanted: "some" },
   ],
   run,
 };

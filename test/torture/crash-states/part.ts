@@ -11,12 +11,12 @@ const CONTROL_STATES = 120;
 /** What crashes leave, made from recorded traces: each is opened, compared with what was acknowledged, and written to. */
 export const crashStatesPart: Part = {
   name: "crash-states",
-  title: "states that a crash may leave on the disk",
+  title: "States that a crash may leave on the disk",
   measures: [
-    { id: "crash_state_failures", unit: "states that were not served as acknowledged", wanted: "none" },
+    { id: "crash_state_failures", unit: "states", wanted: "none" },
     {
       id: "crash_state_control",
-      unit: "states that broke without some syncs, of the control with the fewest",
+      unit: "states",
       wanted: "some",
     },
   ],

@@ -9,10 +9,10 @@ const CONTROLS = ["remember", "forget", "soft delete"];
 /** Fails the nth call to the file system, for every n of every operation, through the store's `Fs`. */
 export const faultsPart: Part = {
   name: "faults",
-  title: "every call to the file system fails in turn",
+  title: "Every call to the file system fails in turn",
   measures: [
-    { id: "nth_call_failures", unit: "calls whose failure broke something", wanted: "none" },
-    { id: "nth_call_control", unit: "calls that only claimed to work, found", wanted: "some" },
+    { id: "nth_call_failures", unit: "calls", wanted: "none" },
+    { id: "nth_call_control", unit: "calls", wanted: "some" },
   ],
   run,
 };

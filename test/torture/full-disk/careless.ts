@@ -1,7 +1,7 @@
 // The service as a test build, the negative control: a write that finds no room claims to have worked.
-import { MemoryServer, memoryOptions, version } from "@reverie/memory-service";
-import { runMain } from "@reverie/service-kit";
+
 import { errorCode, type Fs, realFs } from "../../../memory-service/src/store/jsonl/fs.js";
+import { runTestBuild } from "../run-test-build.js";
 
 const fs: Fs = {
   ...realFs,
@@ -15,10 +15,4 @@ const fs: Fs = {
   },
 };
 
-await runMain({
-  name: "reverie-memory",
-  version,
-  description: "A test build.",
-  options: memoryOptions,
-  create: (config, context) => MemoryServer.create(config, context, { fs }),
-});
+await runTestBuild(fs);

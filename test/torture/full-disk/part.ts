@@ -12,10 +12,10 @@ const careless = fileURLToPath(new URL("careless.ts", import.meta.url));
 /** Real kernels refuse: a tmpfs of 1 MiB, the largest size of a file, the number of open files. */
 export const fullDiskPart: Part = {
   name: "full-disk",
-  title: "a real disk of 1 MiB, and limits of files",
+  title: "A real disk of 1 MiB, and limits of files",
   measures: [
-    { id: "full_disk_failures", unit: "promises broken where there was no room", wanted: "none" },
-    { id: "full_disk_control", unit: "of a service that takes no room for success", wanted: "some" },
+    { id: "full_disk_failures", unit: "promises", wanted: "none" },
+    { id: "full_disk_control", unit: "promises", wanted: "some" },
   ],
   obstacle,
   run,

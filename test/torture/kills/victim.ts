@@ -1,7 +1,7 @@
 // The service as a test build: its file system loses on SIGKILL what a power cut loses.
-import { MemoryServer, memoryOptions, version } from "@reverie/memory-service";
-import { runMain } from "@reverie/service-kit";
+
 import { seededRandom } from "../random.js";
+import { runTestBuild } from "../run-test-build.js";
 import { volatileFs } from "../volatile/volatile-fs.js";
 
 const { VICTIM_BASE: base, VICTIM_LIMBO: limbo, VICTIM_SEED, VICTIM_LATE_MS } = process.env;
@@ -16,10 +16,4 @@ const fs = volatileFs({
   ...(VICTIM_LATE_MS && { lateMs: Number(VICTIM_LATE_MS) }),
 });
 
-await runMain({
-  name: "reverie-memory",
-  version,
-  description: "A test build.",
-  options: memoryOptions,
-  create: (config, context) => MemoryServer.create(config, context, { fs }),
-});
+await runTestBuild(fs);

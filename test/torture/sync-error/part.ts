@@ -7,10 +7,10 @@ import { runSyncErrors } from "./run-sync-errors.js";
 /** A sync of one owner's log fails (libfiu, in the real service): that owner stops, says so, and loses nothing. */
 export const syncErrorPart: Part = {
   name: "sync-error",
-  title: "one failed fdatasync: nothing acknowledged after it, others go on, health tells",
+  title: "One failed fdatasync: nothing acknowledged after it, others go on, health tells",
   measures: [
     { id: "sync_error_failures", unit: "findings", wanted: "none" },
-    { id: "sync_error_control", unit: "findings when a failed sync is taken for a success", wanted: "some" },
+    { id: "sync_error_control", unit: "findings", wanted: "some" },
   ],
   obstacle: fiuObstacle,
   async run({ dir, size, seed, progress }) {

@@ -47,6 +47,7 @@ async function check({ output, signal }: OfflineSession, dataDir: string, option
     onProgress: ({ bytes, totalBytes }) => progress.update({ bytes }, { bytes: totalBytes }),
   });
   let summary: CheckSummary;
+  let canDoMore = false;
   try {
     for (;;) {
       const next = await findings.next();
@@ -55,6 +56,7 @@ async function check({ output, signal }: OfflineSession, dataDir: string, option
         summary = next.value;
         break;
       }
+      canDoMore ||= !next.value.done && next.value.action !== "none";
       await output.write(output.json ? jsonLine(JSON.stringify(next.value)) : `${describe(next.value, output)}\n`);
     }
   } catch (error) {
@@ -62,14 +64,20 @@ async function check({ output, signal }: OfflineSession, dataDir: string, option
       throw isSystemError(error) ? fileError(`Can't check ${dataDir}`, error) : error;
     throw new CliError(ExitCode.USAGE, error.message, {
       reason: "CANNOT_CHECK",
-      hint: "Stop the service that has the directory open, or check a copy; the directory is the service's --data-dir.",
+      hint: hintOf(error.message),
       cause: error,
     });
   } finally {
     progress.done();
     await findings.return(undefined as never);
   }
-  tell(output, summary, options);
+  tell(output, summary, options, canDoMore);
+}
+
+function hintOf(message: string): string {
+  if (/in use|during the check/.test(message)) return "Stop the service that has the directory open, or check a copy.";
+  if (/has format/.test(message)) return "Use the `reverie` of the version that the service has.";
+  return "Give the service's --data-dir, or a copy of it, and run this as the user that it belongs to.";
 }
 
 function describe({ path, line, problem, severity, message, action, done, id, bytes: size }: Finding, output: Output) {
@@ -85,7 +93,7 @@ function describe({ path, line, problem, severity, message, action, done, id, by
   ].join("\n");
 }
 
-function tell(output: Output, summary: CheckSummary, { fix, adopt }: Options): void {
+function tell(output: Output, summary: CheckSummary, { fix, adopt }: Options, canDoMore: boolean): void {
   const { owners, logs, entries, fixed, remaining } = summary;
   const looked = `${count(entries, "memory", "memories")} in ${count(logs, "log")} of ${count(owners, "owner")}, ${bytes(summary.bytes)}`;
   const mended = fix || adopt ? `; ${count(fixed, "problem")} mended` : "";
@@ -93,10 +101,9 @@ function tell(output: Output, summary: CheckSummary, { fix, adopt }: Options): v
   if (remaining === 0) return;
   throw new CliError(ExitCode.FAILED, `${count(remaining, "problem remains", "problems remain")}`, {
     reason: "PROBLEMS_REMAIN",
-    hint:
-      fix && adopt
-        ? "See what each finding says."
-        : "See what each finding says; --fix and --adopt do what is marked with `to do`.",
+    hint: canDoMore
+      ? "See what each finding says; --fix and --adopt do what is marked with `to do`."
+      : "See what each finding says; --fix and --adopt can do nothing more about them.",
   });
 }
 

@@ -19,6 +19,8 @@ interface Options {
 }
 
 const LF = 0x0a;
+/** Characters that are written at once. */
+const MARKDOWN_PIECE = 65_536;
 
 export function addExport(program: Command, runtime: Runtime): void {
   const command = program
@@ -54,8 +56,9 @@ async function exportOwner(session: Session, owner: string, { kind, format, outp
   const progress = shown ? new Progress(output, "Exporting", await expected(session, owner, kind)) : undefined;
   const source = client.exportOwner(owner, { ...stream, ...(kind && { kinds: kind }) });
   const sink = toFile ? await fileSink(path) : stdoutSink(output);
+  let written: number | undefined;
   try {
-    if (format === "markdown") await writeMarkdown(owner, source, sink, progress);
+    if (format === "markdown") written = await writeMarkdown(owner, source, sink, progress);
     else for await (const chunk of counted(source, progress)) await sink.write(chunk);
     progress?.done();
     await sink.commit();
@@ -63,13 +66,27 @@ async function exportOwner(session: Session, owner: string, { kind, format, outp
     progress?.done();
     await sink.discard();
   }
-  await tell(session, source.summary as ExportSummary, toFile ? path : undefined);
+  const summary = source.summary as ExportSummary;
+  const name = format === "markdown" ? "Markdown" : "JSONL";
+  await tell(session, { ...summary, bytes: written ?? summary.bytes }, name, toFile ? path : undefined);
 }
 
-async function writeMarkdown(owner: string, source: ExportStream, sink: Sink, progress?: Progress): Promise<void> {
+/** Returns the bytes of the page. */
+async function writeMarkdown(owner: string, source: ExportStream, sink: Sink, progress?: Progress): Promise<number> {
   const page = new MarkdownPage();
   for await (const { bytes } of splitLines(counted(source, progress))) page.add(bytes);
-  for (const piece of page.render(owner, Date.now())) await sink.write(piece);
+  let [size, text] = [0, ""];
+  const flush = async () => {
+    size += Buffer.byteLength(text);
+    await sink.write(text);
+    text = "";
+  };
+  for (const piece of page.render(owner, Date.now())) {
+    text += piece;
+    if (text.length >= MARKDOWN_PIECE) await flush();
+  }
+  await flush();
+  return size;
 }
 
 async function* counted(source: ExportStream, progress: Progress | undefined): AsyncGenerator<Uint8Array> {
@@ -92,9 +109,9 @@ async function expected({ client, call }: Session, owner: string, kinds: readonl
 }
 
 /** On stdout where the export went to a file, else on stderr. */
-async function tell({ output }: Session, summary: ExportSummary, file: string | undefined): Promise<void> {
+async function tell({ output }: Session, summary: ExportSummary, format: string, file?: string): Promise<void> {
   const { entries, bytes: size, corruptLinesSkipped } = summary;
-  const what = `${count(entries, "memory", "memories")}, ${bytes(size)} of JSONL`;
+  const what = `${count(entries, "memory", "memories")}, ${bytes(size)} of ${format}`;
   if (file === undefined) output.note(`Exported ${what}.`, { summary });
   else {
     const text = `${output.style.green("Exported")} ${what} to ${oneLine(file)}`;

@@ -1,8 +1,9 @@
-import { toProtoOwner } from "@reverie/client";
+import { ReverieError, toProtoOwner } from "@reverie/client";
 import type { Command } from "commander";
 import { OWNER, teach } from "../help.js";
 import { memoryDetails, memoryJson } from "../output/memory.js";
 import type { Runtime } from "../runtime.js";
+import { notFound } from "./forget.js";
 
 export const ID = "its id; put -- before one that begins with a dash";
 
@@ -13,7 +14,10 @@ export function addGet(program: Command, runtime: Runtime): void {
     .argument("<id>", ID)
     .action((owner: string, id: string, _options: object, command: Command) =>
       runtime.online(command, async ({ client, output, call }) => {
-        const { entry, copies } = await client.memory.getEntry({ owner: toProtoOwner(owner), id }, call);
+        const request = { owner: toProtoOwner(owner), id };
+        const { entry, copies } = await client.memory.getEntry(request, call).catch((error: unknown) => {
+          throw error instanceof ReverieError && error.reason === "ENTRY_NOT_FOUND" ? notFound(owner, [id]) : error;
+        });
         if (entry === undefined) return;
         await output.result(memoryJson(entry, copies > 1 ? { copies } : {}), memoryDetails(entry, output));
         if (copies > 1 && !output.json)

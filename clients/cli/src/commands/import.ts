@@ -13,6 +13,8 @@ import { count } from "../output/units.js";
 import { Progress } from "../progress.js";
 import type { Runtime, Session } from "../runtime.js";
 
+/** Lines; of a file that isn't JSONL, all are refused. */
+const SHOWN_REFUSED = 20;
 const LF = 0x0a;
 const CHUNK_BYTES = 256 * 1024;
 /** Waits before a file is sent again after the connection was lost, milliseconds: some 30 s in all, for a restart. */
@@ -29,8 +31,8 @@ export function addImport(program: Command, runtime: Runtime): void {
   teach(command, {
     summary: "Store memories from JSONL",
     details:
-      "Of each line id, kind, text, ts and meta are taken. What is stored already is counted, not stored twice, so an import " +
-      "that broke off can be run again; lines without an id get one made of what they say. Refused lines are named with the " +
+      "Each line is a JSON object with a kind and a text, which may have an id, a ts (epoch ms) and a meta. What is stored already " +
+      "is counted, not stored twice, so an import that broke off can be run again; lines without an id get one made of what they say. Refused lines are named with the " +
       "reason, and the others stored.",
     examples: [
       ["import agent/ada ada.jsonl", "from a file"],
@@ -105,10 +107,11 @@ async function tell({ output }: Session, result: ImportResult): Promise<void> {
   const { stored, alreadyStored, refused, skippedLines, droppedByCaps, stopped } = result;
   const refusedItems = result.refusedItems.map(({ index, ...item }) => ({ line: index + 1, ...item }));
   if (!output.jsonNotes) {
-    for (const { line, id, reason, message } of refusedItems) {
+    for (const { line, id, reason, message } of refusedItems.slice(0, SHOWN_REFUSED)) {
       output.note(oneLine(`line ${line}${id === "" ? "" : ` (${id})`}: ${reason}: ${message}`));
     }
-    if (refused > refusedItems.length) output.note(`…and ${refused - refusedItems.length} more.`);
+    const more = refused - SHOWN_REFUSED;
+    if (more > 0) output.note(`…and ${more.toLocaleString("en")} more; with --json they are in refusedItems.`);
   }
   const parts = [
     `${output.style.green("Stored")} ${count(stored, "memory", "memories")}`,
@@ -128,6 +131,8 @@ async function tell({ output }: Session, result: ImportResult): Promise<void> {
   const rest = stopped ? "; after 1,000 the service stopped reading" : "";
   throw new CliError(ExitCode.PARTLY, `${count(refused, "line was", "lines were")} refused${rest}`, {
     reason: "PARTLY_REFUSED",
-    hint: "Mend those lines and import again: what is stored is not stored twice.",
+    hint: refusedItems.every(({ reason }) => reason === "ENTRY_FORGOTTEN")
+      ? "They were forgotten on purpose. To store them all the same, give them other ids, or none, and import again."
+      : "Mend those lines and import again: what is stored is not stored twice.",
   });
 }

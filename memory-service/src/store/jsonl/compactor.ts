@@ -2,6 +2,7 @@ import type { Kind } from "../store.js";
 import { errorCode, type Fs } from "./fs.js";
 import type { Log } from "./log.js";
 import { Rewrite, type RewriteOptions } from "./rewrite.js";
+import { asHalfDone } from "./storage-error.js";
 import type { StoreLog } from "./store-log.js";
 
 export interface CompactorOptions {
@@ -84,8 +85,9 @@ export class Compactor {
     try {
       await rewrite.finish();
     } catch (error) {
-      if (rewrite.renamed) this.options.failed(error);
-      throw error;
+      if (!rewrite.renamed) throw error;
+      this.options.failed(error);
+      throw asHalfDone(error);
     }
     this.options.done(log);
   }

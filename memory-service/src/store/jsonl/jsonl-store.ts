@@ -17,7 +17,7 @@ import { OwnerTrash } from "./owner-trash.js";
 import { recall } from "./recall.js";
 import { Reserve } from "./reserve.js";
 import { Root } from "./root.js";
-import { afterwards, asCallError, DiskState } from "./storage-error.js";
+import { afterwards, asCallError, asHalfDone, DiskState } from "./storage-error.js";
 import type { StoreLog } from "./store-log.js";
 import { readEntry } from "./stored-entry.js";
 import { Trash } from "./trash.js";
@@ -125,7 +125,7 @@ export class JsonlStore implements MemoryStore {
   patch(ref: OwnerRef, id: string, patch: (meta: string) => string): Promise<store.PatchResult> {
     return this.change(ref, () => new PatchChange(id, patch));
   }
-  clear(ref: OwnerRef, kinds: readonly Kind[]): Promise<store.ClearResult> {
+  async clear(ref: OwnerRef, kinds: readonly Kind[]): Promise<store.ClearResult> {
     // Counted across a second try: what the first one cleared stays cleared.
     let removed = 0;
     let changed = false;
@@ -133,13 +133,16 @@ export class JsonlStore implements MemoryStore {
       removed += entries;
       changed = true;
     };
-    return this.owners.freeingTurn(ref, async (owner) => {
+    const turn = this.owners.freeingTurn(ref, async (owner) => {
       try {
         await clearLogs(owner, kinds, cleared);
       } finally {
         if (changed) this.bell.ring(owner.key);
       }
       return { removed, seq: owner.reportedSeq };
+    });
+    return turn.catch((error: unknown) => {
+      throw changed ? asCallError(asHalfDone(error), this.context.log, keyOf(ref)) : error;
     });
   }
 
@@ -301,7 +304,7 @@ export class JsonlStore implements MemoryStore {
     return this.named(() => afterwards(read));
   }
   hardDelete(ref: OwnerRef, refId: string): Promise<{ freedBytes: number }> {
-    return this.trash.hardDelete(ref, refId);
+    return this.named(() => this.trash.hardDelete(ref, refId));
   }
   sweepTrash(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {
     return this.named(() => this.trash.sweep(dryRun));

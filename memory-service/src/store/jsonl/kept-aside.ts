@@ -21,7 +21,8 @@ export async function appendKept(fs: Fs, path: string, lines: Uint8Array): Promi
 
 /** Whether a file of this name keeps something of this kind's log. */
 export function keepsPartOf(kind: Kind, name: string): boolean {
-  return name.startsWith(`${kind}.jsonl.`) && /\.(?:torn|quarantine)(?:\.\d+)?$/.test(name);
+  const log = `${kind}.jsonl`;
+  return name.startsWith(log) && /^\.(?:torn|quarantine)(?:\.\d+)?$/.test(name.slice(log.length));
 }
 
 /** `path` with the first number behind it that is above all those in use. */

@@ -58,9 +58,14 @@ export class OwnerTrash {
   }
 
   hardDelete(ref: OwnerRef, refId: string): Promise<{ freedBytes: number }> {
-    return this.trashTurn(ref, async () => ({
-      freedBytes: await this.trash.remove(await this.trash.find(ref, refId)),
-    }));
+    return this.trashTurn(ref, async () => {
+      const ended = await this.trash.endRemoval(ref, refId);
+      // The same ref may have been given to a later soft delete of that day.
+      const item = await this.trash.find(ref, refId).catch((error: unknown) => {
+        if (ended === undefined || !(error instanceof ReverieError) || error.reason !== "TRASH_NOT_FOUND") throw error;
+      });
+      return { freedBytes: (ended ?? 0) + (item === undefined ? 0 : await this.trash.remove(item)) };
+    });
   }
 
   async sweep(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {

@@ -216,9 +216,8 @@ export class Owner {
     const { fs, directories } = this.context.root;
     if (!this.exists) return;
     const kept = (await fs.readdir(this.directory)).filter(({ name }) => keepsPartOf(log.kind, name));
-    // Counted, but not there: an earlier try removed them and failed before the sync.
-    if (kept.length === 0 && log.tornTails === 0) return;
     for (const { name } of kept) await directories.remove(`${this.directory}/${name}`);
+    // Also where nothing is left: an earlier try may have removed them and failed here.
     await directories.sync(this.directory);
     log.tornTails = 0;
   }

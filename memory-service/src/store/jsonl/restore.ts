@@ -41,12 +41,16 @@ export async function restorePayload(
     await closeAll(logs);
   }
   const moved = [...foreign, ...present.filter((name) => isOwnerConfigFile(name) && !name.endsWith(".tmp"))];
-  for (const name of moved) await fs.rename(`${owner.directory}/${name}`, `${item.payload}/${name}`);
-  await directories.sync(item.payload);
-  if (owner.exists) await directories.remove(owner.directory);
   const parent = dirname(owner.directory);
-  await directories.ensure(parent);
-  await fs.rename(item.payload, owner.directory);
+  const bring = async (): Promise<void> => {
+    for (const name of moved) await fs.rename(`${owner.directory}/${name}`, `${item.payload}/${name}`);
+    await directories.sync(item.payload);
+    if (owner.exists) await directories.remove(owner.directory);
+    await directories.ensure(parent);
+    await fs.rename(item.payload, owner.directory);
+  };
+  // What was taken out of the owner's directory isn't put back.
+  await (owner.exists ? afterwards(bring) : bring());
   options.renamed();
   await afterwards(async () => {
     await directories.sync(parent);
@@ -81,9 +85,7 @@ function isLogFile(name: string): boolean {
 }
 
 function conflict(what: string, name: string): ReverieError {
-  return new ReverieError(
-    "TRASH_RESTORE_CONFLICT",
-    `${what}: soft-delete the owner first, or restore under no live owner`,
-    { metadata: { conflict: name } },
-  );
+  return new ReverieError("TRASH_RESTORE_CONFLICT", `${what}: soft-delete the owner first, then restore this ref`, {
+    metadata: { conflict: name },
+  });
 }

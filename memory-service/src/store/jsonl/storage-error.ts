@@ -36,13 +36,19 @@ export class HalfDone extends Error {
   override readonly name = "HalfDone";
 }
 
-/** Runs what follows a step that can't be taken back. Throws HalfDone. */
+/** Runs what follows a step that can't be taken back. Throws what `asHalfDone` makes of an error. */
 export async function afterwards<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw new HalfDone("a change of the files was made, but maybe not durably", { cause: error });
+    throw asHalfDone(error);
   }
+}
+
+/** HalfDone, but for errors that name themselves and don't say that nothing was done. */
+export function asHalfDone(error: unknown): unknown {
+  if (error instanceof ReverieError && !["DISK_FULL", "OVERLOADED"].includes(error.reason)) return error;
+  return new HalfDone("a change of the files was made, but maybe not durably", { cause: error });
 }
 
 /** What a caller is told of a failure: every error of the file system has a reason. */

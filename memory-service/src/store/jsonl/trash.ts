@@ -32,6 +32,8 @@ export interface TrashItem extends TrashRef {
 /** `<root>/.trash/<refId>/{meta.json,payload/}`: one ref, one whole payload. */
 export class Trash {
   private readonly path: string;
+  /** Removals that failed behind their rename, by owner and ref. */
+  private readonly unfinished = new Map<string, { readonly from: string; readonly leaving: string }>();
 
   constructor(
     private readonly fs: Fs,
@@ -109,11 +111,11 @@ export class Trash {
   async remove(item: TrashItem): Promise<number> {
     const directory = dirname(item.payload);
     const sibling = basename(item.payload);
-    if (sibling !== "payload") return this.leave(item.payload, sibling);
+    if (sibling !== "payload") return this.leave(item, item.payload, sibling);
     const others = (await this.fs.readdir(directory)).filter((entry) => entry.name.startsWith("payload-"));
-    if (others.length === 0) return this.leave(directory, item.refId);
+    if (others.length === 0) return this.leave(item, directory, item.refId);
     // Older payloads stay; each is a ref of its own.
-    return item.hasPayload ? this.leave(item.payload, item.refId) : 0;
+    return item.hasPayload ? this.leave(item, item.payload, item.refId) : 0;
   }
 
   /** After a restore took the payload away. */
@@ -121,17 +123,28 @@ export class Trash {
     await this.remove({ ...item, hasPayload: false });
   }
 
-  private async leave(path: string, name: string): Promise<number> {
+  /** Ends a removal that failed after the ref was gone. Returns the bytes of its files; undefined: there is none. */
+  async endRemoval(owner: OwnerRef, refId: string): Promise<number | undefined> {
+    const key = removalKey(owner, refId);
+    const unfinished = this.unfinished.get(key);
+    if (unfinished === undefined) return undefined;
+    const { from, leaving } = unfinished;
+    return afterwards(async () => {
+      if (this.fs.lstatSync(from) !== undefined) await this.directories.sync(from);
+      const freed = await this.directories.remove(leaving);
+      await this.directories.sync(this.path);
+      this.unfinished.delete(key);
+      return freed;
+    });
+  }
+
+  private async leave({ owner, refId }: TrashItem, path: string, name: string): Promise<number> {
     if (this.fs.lstatSync(path) === undefined) return 0;
     // A removal that broke off may have left one of this name.
     const leaving = `${this.path}/${LEAVING}${name}-${randomBytes(4).toString("hex")}`;
     await this.fs.rename(path, leaving);
-    return afterwards(async () => {
-      await this.directories.sync(dirname(path));
-      const freed = await this.directories.remove(leaving);
-      await this.directories.sync(this.path);
-      return freed;
-    });
+    this.unfinished.set(removalKey(owner, refId), { from: dirname(path), leaving });
+    return (await this.endRemoval(owner, refId)) ?? 0;
   }
 
   private async names(): Promise<string[]> {
@@ -202,6 +215,10 @@ export class Trash {
 /** The first 16 hexadecimal digits of SHA-256 over `memory|file|<kind>|<id>|<day>`, with `|<n>` from the second payload of a day on. */
 function trashRefId(owner: OwnerRef, deletedAt: number, n: number): string {
   return digest(`memory|file|${owner.kind}|${owner.id}|${Math.floor(deletedAt / DAY_MS)}${n > 1 ? `|${n}` : ""}`);
+}
+
+function removalKey({ kind, id }: OwnerRef, refId: string): string {
+  return `${kind}/${id}/${refId}`;
 }
 
 function siblingRefId(owner: OwnerRef, deletedAt: number, name: string): string {

@@ -47,9 +47,9 @@ export function planAdoptions(scans: readonly LogScan[], rootSeq: number | undef
     // The last line of an id is the one that was written last.
     for (const { observation, seq, ord = seq } of [...scan.stale].reverse()) {
       const id = observation.id ?? "";
-      observation.obstacle = refusal ?? (isLive(scans, id) || taken.has(id) ? ID_IN_USE : undefined);
-      if (observation.obstacle !== undefined) continue;
+      observation.obstacle = refusal ?? (taken.has(id) || isLive(scans, id) ? ID_IN_USE : undefined);
       taken.add(id);
+      if (observation.obstacle !== undefined) continue;
       const keepsOrd = ord !== 0 && ord <= above && ord >= -LEGACY_ORD_BASE && !ordsInUse.has(ord);
       if (keepsOrd) ordsInUse.add(ord);
       adoptions.push({ observation, ord: keepsOrd ? ord : undefined });

@@ -63,6 +63,11 @@ export async function* checkDataDirectory(options: CheckOptions): AsyncGenerator
   try {
     const check = new Check(options, fix || adopt ? fs : readOnlyFs(fs));
     for await (const observation of check.run()) yield check.count(toFinding(observation));
+    if (lockFd === undefined && fs.lstatSync(`${dataDir}/.lock`) !== undefined) {
+      throw new DataDirectoryError(
+        `a service opened ${dataDir} during the check, so what it found means nothing; stop the service, then check again`,
+      );
+    }
     return check.summary;
   } finally {
     if (lockFd !== undefined) await fs.close(lockFd);
@@ -172,29 +177,33 @@ class Check {
     try {
       this.rootSeq = await readSeq(fs, root);
     } catch (error) {
-      if (error instanceof DataDirectoryError) yield await this.repairSeq(owners);
+      if (error instanceof DataDirectoryError) yield* this.repairSeq(owners);
       else yield { path: ".seq", problem: "unreadable", detail: errorCode(error) };
     }
   }
 
-  private async repairSeq(owners: readonly OwnerTarget[]): Promise<Observation> {
+  private async *repairSeq(owners: readonly OwnerTarget[]): AsyncGenerator<Observation> {
     const { fs, directories } = this;
     const path = `${this.options.dataDir}/.seq`;
     const observation: Observation = { path: ".seq", problem: "seq-unreadable" };
-    if (fs.lstatSync(path)?.isFile() !== true) observation.obstacle = "it is no regular file: move it away first";
-    if (!this.fix || observation.obstacle !== undefined) return observation;
-    let highest = 0;
-    for (const owner of owners) {
-      for (const { state } of await scanOwner(owner, { ...this.scanOptions, read: () => {} }))
-        highest = Math.max(highest, state.maxSeq);
+    if (fs.lstatSync(path)?.isFile() !== true) {
+      observation.obstacle = "it is no regular file: move it away first";
+      yield observation;
+      return;
     }
-    const old = await fs.readFile(path);
-    const quarantine = new Quarantine(fs, directories, path, this.now);
-    const all = { at: 0, bytes: old.length, line: 1, problem: observation.problem };
-    await quarantine.add(all, (at, bytes) => old.subarray(at, at + bytes));
-    await quarantine.flush();
-    await this.raiseRootSeq(highest + 1);
-    return { ...observation, done: true };
+    yield* this.mendSeq(observation, async () => {
+      let highest = 0;
+      for (const owner of owners) {
+        for (const { state } of await scanOwner(owner, { ...this.scanOptions, read: () => {} }))
+          highest = Math.max(highest, state.maxSeq);
+      }
+      const old = await fs.readFile(path);
+      const quarantine = new Quarantine(fs, directories, path, this.now);
+      const all = { at: 0, bytes: old.length, line: 1, problem: observation.problem };
+      await quarantine.add(all, (at, bytes) => old.subarray(at, at + bytes));
+      await quarantine.flush();
+      await this.raiseRootSeq(highest + 1);
+    });
   }
 
   /** An owner in the trash, or whoever has its name next, must not begin below its seqs again. */
@@ -202,9 +211,23 @@ class Check {
     if (this.rootSeq === undefined || !scans.some(({ state }) => state.hasSeq)) return;
     const needed = Math.max(...scans.map(({ state }) => state.maxSeq)) + 1;
     if (this.rootSeq >= needed) return;
-    if (this.fix) await this.raiseRootSeq(needed);
-    if (!this.toldOfSeq) yield { path: ".seq", problem: "seq-too-low", done: this.fix };
+    const observation: Observation = { path: ".seq", problem: "seq-too-low" };
+    for await (const one of this.mendSeq(observation, () => this.raiseRootSeq(needed)))
+      if (one !== observation || !this.toldOfSeq) yield one;
     this.toldOfSeq = true;
+  }
+
+  private async *mendSeq(observation: Observation, mend: () => Promise<void>): AsyncGenerator<Observation> {
+    if (this.fix) {
+      try {
+        await mend();
+        observation.done = true;
+      } catch (error) {
+        this.options.signal?.throwIfAborted();
+        yield { path: ".seq", problem: "not-mended", detail: errorCode(error) || String(error) };
+      }
+    }
+    yield observation;
   }
 
   private async raiseRootSeq(seq: number): Promise<void> {

@@ -19,7 +19,7 @@ export const problems = {
   // Lines of a log.
   "torn-tail": problem(
     "cut",
-    "half a line at the end, as a crash leaves it; it was never acknowledged. The service moves it into the .torn file when it next opens the owner, --fix does so now",
+    "half a line at the end. A crash leaves such of a write that was never acknowledged; if none came, something cut the file. The service moves it into the .torn file when it next opens the owner, --fix does so now",
   ),
   "bad-line": problem(
     "quarantine",

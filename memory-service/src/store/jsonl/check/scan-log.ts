@@ -159,6 +159,7 @@ export class LogScan {
     this.observations.length = 0;
     for (const one of kept) this.observations.push(one);
     const stale = this.stale.filter(({ observation }) => stays(observation));
-    this.stale.splice(0, this.stale.length, ...stale);
+    this.stale.length = 0;
+    for (const one of stale) this.stale.push(one);
   }
 }

@@ -225,8 +225,9 @@ export enum ErrorReason {
   SEQ_NOT_REACHED = 39,
 
   /**
-   * UNAVAILABLE: a write or sync failed and the owner's log is being rewritten.
-   * Nothing of this call was acknowledged; RetryInfo says when to try again.
+   * UNAVAILABLE: a read, write or sync of files failed; an owner's log may be
+   * rewritten now. Nothing of this call was acknowledged, and it may have been
+   * done: send the same again, with the same id, after the time of RetryInfo.
    *
    * @generated from enum value: ERROR_REASON_LOG_STOPPED = 50;
    */
