@@ -24,6 +24,24 @@ test("a call that only claims to have worked is found", { timeout: TIMEOUT_MS },
   expect(runs.broken).toBeGreaterThan(0);
 });
 
+const syncFaults = faults.filter(({ ending }) => ending === "cut");
+
+test("what is acknowledged after a failed sync survives a power cut", { timeout: TIMEOUT_MS }, async () => {
+  const chosen = scenarios.filter(({ name }) => ["attach to a new owner", "sweep", "clear"].includes(name));
+  const runs = await runFaults({ dir: temporaryRoot(), scenarios: chosen, faults: syncFaults, step: 1 });
+  expect(chosen).toHaveLength(3);
+  expect(runs.wrong).toEqual([]);
+  expect(runs.points).toBeGreaterThan(15);
+});
+
+test("the same finds what a store without syncs loses", { timeout: TIMEOUT_MS }, async () => {
+  const unsynced = scenarios
+    .filter(({ name }) => name === "remember by a new owner")
+    .map((scenario) => ({ ...scenario, options: { durability: "none" } as const }));
+  const runs = await runFaults({ dir: temporaryRoot(), scenarios: unsynced, faults: syncFaults, step: 1 });
+  expect(runs.wrong.join("\n")).toContain("after a power cut");
+});
+
 test("an owner with a torn tail opens on a full disk, from the space kept aside", async () => {
   const root = temporaryRoot();
   const reserve = join(root, ".reserve");

@@ -1,13 +1,15 @@
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ReverieError } from "@reverie/service-kit/errors";
+import type { Fs } from "../../../memory-service/src/store/jsonl/fs.js";
 import {
   type JsonlStore,
   type JsonlStoreOptions,
   openJsonlStore,
 } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
 import { DataDirectoryError } from "../../../memory-service/src/store/jsonl/root.js";
-import { type Call, type Fault, FaultyFs } from "./faulty-fs.js";
+import { volatileFs } from "../volatile/volatile-fs.js";
+import { type Call, type Ending, type Fault, FaultyFs } from "./faulty-fs.js";
 import type { Scenario, Stage } from "./scenarios.js";
 import {
   difference,
@@ -52,9 +54,6 @@ export interface PointOutcome {
   readonly wrong: readonly string[];
 }
 
-/** Then the operation is tried again until it works, or the store is closed at once. */
-export type Ending = "retry" | "close";
-
 export async function prepare(scenario: Scenario, dir: string): Promise<Prepared> {
   mkdirSync(dir, { recursive: true });
   const template = join(dir, "template");
@@ -75,11 +74,12 @@ export function runPoint(
   ending: Ending,
   root: string,
 ): Promise<PointOutcome> {
-  return new Point(prepared, fault, root).run(n, ending);
+  const volatile = ending === "cut" && prepared.scenario.closes !== true;
+  return new Point(prepared, fault, root, volatile).run(n, ending);
 }
 
 class Point {
-  private readonly faulty = new FaultyFs();
+  private readonly faulty: FaultyFs;
   private readonly wrong: string[] = [];
   private readonly options: JsonlStoreOptions;
   private readonly scenario: Scenario;
@@ -91,8 +91,11 @@ class Point {
     private readonly prepared: Prepared,
     private readonly fault: Fault,
     private readonly root: string,
+    /** The page cache is the test's, and may be lost. */
+    volatile = false,
   ) {
     this.scenario = prepared.scenario;
+    this.faulty = new FaultyFs(volatile ? this.afterCut() : undefined);
     const now = (): number => Date.now() + this.elapsedMs;
     this.options = { root, reserveBytes: 4096, ...this.scenario.options, fs: this.faulty.fs, now };
     cpSync(prepared.template, root, { recursive: true });
@@ -128,6 +131,7 @@ class Point {
       const served = await this.look(store);
       if (beyond) await this.end(store);
       else if (ending === "close" || this.scenario.closes) await this.closeAtOnce(store, served);
+      else if (ending === "cut") await this.cutPower(store);
       else await this.tryAgain(store);
       return { beyond, acknowledged: this.refusal === undefined, wrong: this.wrong };
     } catch (error) {
@@ -137,7 +141,17 @@ class Point {
       return { beyond: false, acknowledged: false, wrong: this.wrong };
     } finally {
       rmSync(this.root, { recursive: true, force: true });
+      rmSync(this.limbo, { recursive: true, force: true });
     }
+  }
+
+  private get limbo(): string {
+    return `${this.root}-limbo`;
+  }
+
+  /** What the disk holds, with an empty page cache. */
+  private afterCut(): Fs {
+    return volatileFs({ base: this.root, limbo: this.limbo });
   }
 
   /** Begins, and performs the operation with its nth call failing. */
@@ -252,13 +266,29 @@ class Point {
     await this.end(again);
   }
 
+  /** What was acknowledged, at once or after more tries, is there when the power is cut that moment. */
+  private async cutPower(store: JsonlStore): Promise<void> {
+    await this.insist(store);
+    await this.faulty.die();
+    const again = await openJsonlStore({ ...this.options, fs: this.afterCut() });
+    const { after } = this.prepared;
+    const state = await stateOf(again);
+    if (!same(state, after) && !this.mayLag(state))
+      this.say(`acknowledged, but after a power cut: ${difference(state, after)}`);
+    await again.close();
+  }
+
   /** It resumes by itself, and then the operation can be done. */
-  private async tryAgain(store: JsonlStore): Promise<void> {
+  private async insist(store: JsonlStore): Promise<void> {
     this.faulty.heal();
     const until = performance.now() + RECOVERY_MS;
     while (!store.health().ok && performance.now() < until) await pause();
     if (!store.health().ok) this.say(`still not well ${RECOVERY_MS} ms after the disk is`);
     if (this.refusal !== undefined) await this.repeat(store);
+  }
+
+  private async tryAgain(store: JsonlStore): Promise<void> {
+    await this.insist(store);
     await this.faulty.settled();
     const { after } = this.prepared;
     const state = await stateOf(store);

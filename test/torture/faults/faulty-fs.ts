@@ -2,6 +2,12 @@ import { type Fs, realFs } from "../../../memory-service/src/store/jsonl/fs.js";
 
 export type Call = keyof Fs;
 
+/**
+ * What comes after a failure: the operation is tried again until it works; or the store is closed at once; or it is
+ * tried again until it works, and the moment it is acknowledged there is a power cut.
+ */
+export type Ending = "retry" | "close" | "cut";
+
 /** One way in which a call to the file system fails. */
 export interface Fault {
   readonly name: string;
@@ -13,13 +19,15 @@ export interface Fault {
   readonly short?: boolean;
   /** Every later call of the same name fails too, until `heal`. */
   readonly sticky?: boolean;
+  /** What comes after it. Default one after the other. */
+  readonly ending?: Ending;
   /** The negative control: a write, rename or removal that does nothing, and claims to have worked. */
   readonly swallowed?: boolean;
 }
 
 const SYNCHRONOUS: ReadonlySet<Call> = new Set<Call>(["readSync", "fstatSync", "lstatSync"]);
 
-/** The real file system, of which the nth call from `arm` on fails. */
+/** A file system of which the nth call from `arm` on fails. */
 export class FaultyFs {
   readonly fs: Fs;
   /** Calls since `arm` that the fault may hit. */
@@ -36,8 +44,11 @@ export class FaultyFs {
   private n = 0;
   private next: Fault | undefined;
   private underway = 0;
+  private lockFd: number | undefined;
+  private dead = false;
 
-  constructor() {
+  /** Default the real one. */
+  constructor(private readonly base: Fs = realFs) {
     const entries = (Object.keys(realFs) as Call[]).map((name) => [name, this.wrapped(name)]);
     this.fs = Object.fromEntries(entries) as Fs;
   }
@@ -58,13 +69,19 @@ export class FaultyFs {
     this.next = undefined;
   }
 
+  /** The process that uses it is taken for dead: no call returns from here on, and the kernel lets its lock go. */
+  async die(): Promise<void> {
+    this.dead = true;
+    if (this.lockFd !== undefined) await this.base.close(this.lockFd);
+  }
+
   /** Resolves when no call is under way, also a moment later. */
   async settled(): Promise<void> {
     for (let quiet = 0; quiet < 5; quiet = this.underway === 0 ? quiet + 1 : 0) await new Promise(setImmediate);
   }
 
   private wrapped(name: Call): (...args: unknown[]) => unknown {
-    const call = realFs[name] as (...args: unknown[]) => unknown;
+    const call = this.base[name] as (...args: unknown[]) => unknown;
     if (SYNCHRONOUS.has(name)) {
       return (...args) => {
         if (this.hits(name, args) !== undefined) throw failure(this.fault?.code ?? "EIO", name);
@@ -72,6 +89,7 @@ export class FaultyFs {
       };
     }
     return async (...args) => {
+      if (this.dead) return new Promise<never>(() => {});
       this.underway++;
       try {
         return await this.perform(name, call, args);
@@ -97,7 +115,10 @@ export class FaultyFs {
     if (fault !== undefined) throw failure(fault.code, name);
     if (name === "close") return undefined;
     const result = await call(...args);
-    if (name === "open") this.descriptors.add(result as number);
+    if (name === "open") {
+      this.descriptors.add(result as number);
+      if (String(args[0]).endsWith("/.lock")) this.lockFd = result as number;
+    }
     return result;
   }
 

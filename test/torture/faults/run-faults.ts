@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { type Ending, prepare, runPoint } from "./fault-point.js";
-import type { Fault } from "./faulty-fs.js";
+import { prepare, runPoint } from "./fault-point.js";
+import type { Ending, Fault } from "./faulty-fs.js";
 import type { Scenario } from "./scenarios.js";
 
 /** Every way in which each call fails. */
@@ -9,6 +9,12 @@ export const faults: readonly Fault[] = [
   { name: "EXDEV", code: "EXDEV", calls: ["rename"] },
   { name: "a short write, then ENOSPC", code: "ENOSPC", calls: ["write"], short: true },
   { name: "a short write", code: "", calls: ["write"], short: true },
+  ...["EIO", "ENOSPC"].map((code) => ({
+    name: `${code} of a sync`,
+    code,
+    calls: ["fsync", "fdatasync"] as const,
+    ending: "cut" as const,
+  })),
   { name: "EIO until mended", code: "EIO", sticky: true },
   { name: "ENOSPC until there is space", code: "ENOSPC", calls: ["write", "mkdir", "open", "rename"], sticky: true },
 ];
@@ -42,7 +48,7 @@ export interface FaultOptions {
   readonly progress?: (text: string) => void;
 }
 
-const ENDINGS: readonly Ending[] = ["retry", "close"];
+const ENDINGS: readonly Ending[] = ["retry", "close", "cut"];
 /** Points at once: most of their time is spent waiting for a stopped owner's recovery. */
 const AT_ONCE = 16;
 
@@ -69,8 +75,8 @@ export async function runFaults(options: FaultOptions): Promise<FaultRuns> {
         const line = lines.find(({ over }) => !over);
         if (line === undefined) return;
         const { fault, i, n } = line;
-        // Codes that mean the same stand in pairs: between them, each call gets both endings.
-        const ending = ENDINGS[(n + i) % 2];
+        // There are more codes than endings: between them, each call gets all.
+        const ending = fault.ending ?? ENDINGS[(n + i) % ENDINGS.length];
         line.n += step;
         if (step > 1 && line.n > most(fault)) line.over = true;
         const outcome = await runPoint(prepared, fault, n, ending, join(dir, String(number), `run-${worker}`));

@@ -30,7 +30,8 @@ export class OwnerNames {
 
   /** Makes an owner's directory, if it exists already or its name is one that a new owner may have. */
   async claim(owner: OwnerRef, make: () => Promise<void>): Promise<void> {
-    if (this.fs.lstatSync(`${this.root}/${owner.kind}/${owner.id}`) !== undefined) return;
+    // What is there may still have to be made durable.
+    if (this.fs.lstatSync(`${this.root}/${owner.kind}/${owner.id}`) !== undefined) return make();
     const broken = brokenRule(owner.id);
     if (broken !== undefined) {
       throw new ReverieError("OWNER_ID_INVALID", `a new owner's id ${broken.advice}`, {

@@ -70,7 +70,8 @@ export class OwnerTrash {
 
   async sweep(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {
     let deleted = 0;
-    let freedBytes = 0;
+    // What was renamed away, and then failed, isn't listed any more.
+    let freedBytes = dryRun ? 0 : await this.trash.endRemovals();
     for (const item of await this.trash.list(undefined)) {
       if (item.expiresAt > this.context.now()) continue;
       try {

@@ -124,8 +124,18 @@ export class Trash {
   }
 
   /** Ends a removal that failed after the ref was gone. Returns the bytes of its files; undefined: there is none. */
-  async endRemoval(owner: OwnerRef, refId: string): Promise<number | undefined> {
-    const key = removalKey(owner, refId);
+  endRemoval(owner: OwnerRef, refId: string): Promise<number | undefined> {
+    return this.endRemovalOf(removalKey(owner, refId));
+  }
+
+  /** Ends every such removal, and returns their bytes. */
+  async endRemovals(): Promise<number> {
+    let freed = 0;
+    for (const key of [...this.unfinished.keys()]) freed += (await this.endRemovalOf(key)) ?? 0;
+    return freed;
+  }
+
+  private async endRemovalOf(key: string): Promise<number | undefined> {
     const unfinished = this.unfinished.get(key);
     if (unfinished === undefined) return undefined;
     const { from, leaving } = unfinished;
