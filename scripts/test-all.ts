@@ -4,7 +4,7 @@
 // test, and so does a step that failed without a failed test. A missing tool is a failure.
 //
 //   --results <dir>   keep the JSON reports and `summary` there
-//   --cycles <n>      the scorecard's size; 200 is the full measure, default 40
+//   --cycles <n>      the scorecard's size; 200 is the full measure, default 20
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -14,7 +14,7 @@ import { runPart } from "./lib/run-part.js";
 import { readReport, sumReports } from "./lib/test-results.js";
 
 const { values } = parseArgs({
-  options: { results: { type: "string" }, cycles: { type: "string", default: "40" } },
+  options: { results: { type: "string" }, cycles: { type: "string", default: "20" } },
 });
 const results = resolve(values.results ?? join(root, "node_modules/.cache/reverie-test"));
 rmSync(results, { recursive: true, force: true });

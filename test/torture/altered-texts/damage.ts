@@ -7,6 +7,8 @@ export interface Damage {
   /** Entries that touch this range of the undamaged log may be gone. */
   readonly from: number;
   readonly to: number;
+  /** Bytes were moved: what is left of a line may look like one of before Reverie, which has no checksum. */
+  readonly moved?: boolean;
 }
 
 const SECTOR_BYTES = 512;
@@ -52,7 +54,7 @@ function duplicatedChunk(log: Buffer, i: number, of: number, random: Random): Da
   const chunk = log.subarray(at, at + between(random, 1, LONGEST_CHUNK_BYTES));
   const to = between(random, 0, log.length);
   const bytes = Buffer.concat([log.subarray(0, to), chunk, log.subarray(to)]);
-  return { name: `${chunk.length} bytes from ${at} put in at ${to}`, bytes, from: to, to };
+  return { name: `${chunk.length} bytes from ${at} put in at ${to}`, bytes, from: to, to, moved: true };
 }
 
 function lostChunk(log: Buffer, i: number, of: number, random: Random): Damage {
@@ -63,6 +65,7 @@ function lostChunk(log: Buffer, i: number, of: number, random: Random): Damage {
     bytes: Buffer.concat([log.subarray(0, at), log.subarray(to)]),
     from: at,
     to,
+    moved: true,
   };
 }
 
@@ -81,7 +84,7 @@ function exchangedSectors(log: Buffer, i: number, of: number, random: Random): D
   const bytes = Buffer.from(log);
   log.copy(bytes, a, b, b + SECTOR_BYTES);
   log.copy(bytes, b, a, a + SECTOR_BYTES);
-  return { name: `the sectors at ${a} and ${b} exchanged`, bytes, from: a, to: b + SECTOR_BYTES };
+  return { name: `the sectors at ${a} and ${b} exchanged`, bytes, from: a, to: b + SECTOR_BYTES, moved: true };
 }
 
 export function truncated(log: Buffer, length: number): Damage {

@@ -56,6 +56,7 @@ async function run({ dir, size, seed, progress }: Context): Promise<Outcome> {
       "opened by the whole store": measured.stores,
       "entries in the log": sample.standing.length,
       "altered texts served": measured.altered,
+      "taken for lines of before Reverie": measured.mistaken,
     },
     findings: measured.wrong,
   };
@@ -64,6 +65,7 @@ async function run({ dir, size, seed, progress }: Context): Promise<Outcome> {
 interface Opened {
   readonly broken: number;
   readonly altered: number;
+  readonly mistaken: number;
   readonly stores: number;
   readonly wrong: readonly string[];
 }
@@ -76,10 +78,11 @@ async function openAll(
   progress: (text: string) => void,
 ): Promise<Opened> {
   const wrong: string[] = [];
-  let [next, broken, altered, stores] = [0, 0, 0, 0];
+  let [next, broken, altered, mistaken, stores] = [0, 0, 0, 0, 0];
   const take = (verdict: Verdict): void => {
     if (verdict.wrong.length > 0) broken++;
     altered += verdict.altered;
+    mistaken += verdict.mistaken;
     wrong.push(...verdict.wrong);
   };
   const work = async (worker: number): Promise<void> => {
@@ -95,5 +98,5 @@ async function openAll(
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, (_, worker) => work(worker)));
-  return { broken, altered, stores, wrong };
+  return { broken, altered, mistaken, stores, wrong };
 }

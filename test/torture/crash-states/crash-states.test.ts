@@ -34,6 +34,16 @@ test("a crash or a kill at any moment loses nothing, whatever the disk has of wh
   expect(runs.states).toBe(100);
 });
 
+test("a process that is killed while it makes the data directory leaves nothing that its successor's writes are lost with", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const dir = emptyDirectory();
+  const traces = [];
+  for (const fatal of [0, 1, 2, 3]) traces.push(await record({ base: join(dir, "killed"), fatal }));
+  const runs = await runStates({ dir, traces, states: 60, seed: 1 });
+  expect(runs.wrong).toEqual([]);
+});
+
 test.each(controls)(
   "$name, the same states are found broken",
   { timeout: TIMEOUT_MS },

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { dirname, resolve } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { Directories, ownerFileMode } from "./directories.js";
 import { errorCode, type Fs, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } from "./fs.js";
@@ -65,6 +66,23 @@ export class Root {
     }
     for (const directory of [...trash, ...below.filter((directory) => !trash.includes(directory)), path]) {
       await directories.sync(directory);
+    }
+    await this.syncAncestors();
+  }
+
+  /** The root's own name, and those of directories that were made for it. */
+  private async syncAncestors(): Promise<void> {
+    for (
+      let below = resolve(this.path), above = dirname(below);
+      above !== below;
+      below = above, above = dirname(above)
+    ) {
+      try {
+        await this.directories.sync(above);
+      } catch (error) {
+        // What this user may not read, it has not made.
+        if (!["EACCES", "EPERM", "EINVAL", "EROFS"].includes(errorCode(error))) throw error;
+      }
     }
   }
 
