@@ -27,9 +27,11 @@ function raw(port: number, pieces: readonly (string | Buffer)[], pauseMs = 20): 
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(250, done);
+    // A busy machine may take its time for the first byte.
+    socket.setTimeout(5_000, done);
     socket.on("data", (chunk) => {
       answer += chunk.toString("latin1");
+      socket.setTimeout(250);
     });
     socket.on("error", done);
     socket.on("close", done);

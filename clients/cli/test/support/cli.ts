@@ -56,7 +56,7 @@ export interface RunOptions {
 /** The environment without what would change the command's ways. */
 export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(REVERIE|VITEST|NODE_OPTIONS|NO_COLOR|FORCE_COLOR|TERM$|COLUMNS)/.test(name),
+    ([name]) => !/^(REVERIE|VITEST|NODE_OPTIONS|NO_COLOR|FORCE_COLOR|CI$|TERM$|COLUMNS)/.test(name),
   );
   return { ...(Object.fromEntries(inherited) as Record<string, string>), TERM: "xterm-256color", ...more };
 }
