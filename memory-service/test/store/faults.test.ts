@@ -256,6 +256,26 @@ test("ranges of a file whose bytes somebody moved about mean nothing", async () 
   expect(readFileSync(path(root))).toEqual(moved);
 });
 
+test("a range of a file whose bytes somebody moved about takes no part of a forget line", async () => {
+  const root = temporaryRoot();
+  const first = await openStore({ root });
+  await first.append(agent, [entry("a", "one"), entry("kept", "two")]);
+  await first.forget(agent, "a");
+  await first.append(agent, [entry("b", "three")]);
+  await first.forget(agent, "b");
+  await first.close();
+  const log = readFileSync(path(root), "utf8");
+  const [line] = /\{"forget":"a".*\n/.exec(log) ?? [""];
+  // What the range of b names begins with the end of that line now, and has a bad line in it.
+  writeFileSync(path(root), `\0\0\n${log.replace(line, `${line}{"id":"bad\n`)}`);
+  const second = await openStore({ root });
+  expect(await ids(second)).toEqual(["kept"]);
+  const { outcomes } = await second.append(agent, [entry("a", "one")]);
+  expect(outcomes[0].status).toBe("refused");
+  await second.close();
+  expect(readFileSync(path(root), "utf8")).toContain(line);
+});
+
 test("clear takes the torn tails of every kind along, also where nothing is live", async () => {
   const root = temporaryRoot();
   const first = await openStore({ root });

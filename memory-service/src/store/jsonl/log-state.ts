@@ -63,6 +63,8 @@ export class LogState {
   /** `seq` to when it was forgotten, by hash; built when first asked. */
   private forgotten: Map<string, number> | undefined;
 
+  /** Where the forget, cleared and head lines are: no range may touch one. */
+  private readonly controlLines: Range[] = [];
   /** Bytes of the bad lines with their newlines. */
   badBytes = 0;
 
@@ -120,6 +122,7 @@ export class LogState {
         return;
     }
     this.controlBytes += length + 1;
+    this.controlLines.push({ at: offset, len: length });
     this.hasSeq = true;
     this.maxSeq = Math.max(this.maxSeq, decoded.seq);
     if (decoded.type === "head") {
@@ -213,7 +216,9 @@ export class LogState {
       if (index.offset(i) !== range.at || index.length(i) !== range.len || !index.find(id).includes(i)) return "others";
       entries.push(i);
     }
-    const { badLines } = this;
+    const { badLines, controlLines } = this;
+    const control = firstIndex(controlLines.length, (at) => controlLines[at].at + controlLines[at].len > range.at);
+    if (control < controlLines.length && controlLines[control].at < end) return "others";
     const firstBad = firstIndex(badLines.length, (at) => badLines[at].at + badLines[at].len > range.at);
     let endOfBad = firstBad;
     while (endOfBad < badLines.length && badLines[endOfBad].at < end) endOfBad++;
