@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type JsonlStore, openJsonlStore } from "../../src/store/jsonl/jsonl-store.js";
+import { decodeLine } from "../../src/store/jsonl/line.js";
 import { type Checked, check, kept, logOf } from "./check-support.js";
 import { agent, entry, listAll } from "./support.js";
 
@@ -85,6 +86,11 @@ function harm(log: Buffer, done: Damage): Buffer {
 
 const linesOf = (log: Buffer): string[] => log.toString("latin1").split("\n");
 
+function isLegacy(line: string): boolean {
+  const decoded = decodeLine(Buffer.from(line, "latin1"));
+  return decoded.type === "entry" && decoded.legacy;
+}
+
 /** Bytes that a fix took out of the log, and that it neither kept nor said to erase. */
 function missing(before: Buffer, log: string, { findings }: Checked): number[] {
   const after = readFileSync(log);
@@ -135,6 +141,8 @@ test("after random damage a fix loses no intact entry and no byte, and a second 
           );
           expect([...live.keys()].sort()).toEqual(original.ids);
           const harmed = damages.reduce(harm, whole);
+          // Nothing tells what is left without seq and checksum from a line of before Reverie.
+          fc.pre(!linesOf(harmed).some(isLegacy));
           writeFileSync(log, harmed);
           const left = new Set(linesOf(harmed));
           const intact = original.ids.filter((id) => left.has(live.get(id) ?? ""));

@@ -167,6 +167,18 @@ test("a line that another writer altered is kept and counted, not served, and it
   expect(readFileSync(path, "utf8")).not.toContain("doctored");
 });
 
+test("a line of ours that lost the names of its seq and checksum is no line of before Reverie", async () => {
+  const root = temporaryRoot();
+  const first = await openStore({ root });
+  await first.append(agent, [entry("a", "one"), entry("b", "two")]);
+  await first.close();
+  const path = join(root, "agent", "x", "episodic.jsonl");
+  writeFileSync(path, readFileSync(path, "utf8").replace('"seq":1,"crc"', '"seqcrc"'));
+  const second = await openStore({ root });
+  expect((await listAll(second)).map(({ id }) => id)).toEqual(["b"]);
+  expect((await second.describe(agent, { minSeq: 0 })).corruptLines).toBe(1);
+});
+
 test("a cap drops the oldest half, says so, keeps the newest, and the ids come free", async () => {
   const store = await openStore({ defaults: { allowedKinds: KINDS, maxEpisodicBytes: 3000, maxSemanticBytes: 0 } });
   let dropped = 0;

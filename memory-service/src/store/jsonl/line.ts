@@ -130,7 +130,8 @@ export function decodeLine(line: Buffer): Line {
     return { type: "bad" };
   }
   const { seq, crc } = parsed;
-  if (seq === undefined && crc === undefined) return decodeLegacy(parsed);
+  if (seq === undefined && crc === undefined && !ENDS_LIKE_OURS.test(line.toString("latin1", line.length - 24)))
+    return decodeLegacy(parsed);
   if (!crcHolds(line)) {
     return typeof parsed.id === "string" && typeof parsed.text === "string"
       ? { type: "stale", id: parsed.id }
@@ -185,6 +186,9 @@ function decodeLegacy(parsed: Record<string, unknown>): Line {
     legacy: true,
   };
 }
+
+/** Bytes lost between the names of seq and checksum leave one member, such as `"seqcrc":1`: no line of before Reverie. */
+const ENDS_LIKE_OURS = /crc":\d+\}$/;
 
 /** A line that is kept at the end of a log although its newline is missing. */
 export function isComplete({ type }: Line): boolean {
