@@ -63,7 +63,7 @@ export class LogState {
   /** `seq` to when it was forgotten, by hash; built when first asked. */
   private forgotten: Map<string, number> | undefined;
 
-  /** Where the forget, cleared and head lines are: no range may touch one. */
+  /** Where replay met forget, cleared and head lines: no range may touch one. */
   private readonly controlLines: Range[] = [];
   /** Bytes of the bad lines with their newlines. */
   badBytes = 0;
@@ -85,6 +85,8 @@ export class LogState {
       const { was: range, id } = decoded;
       replaced = { range, holds: range.at + range.len <= offset ? this.drop(range, id) : "others" };
     }
+    if (decoded.type === "forget" || decoded.type === "cleared" || decoded.type === "head")
+      this.controlLines.push({ at: offset, len: line.length });
     this.apply(decoded, line, offset);
     return replaced;
   }
@@ -122,7 +124,6 @@ export class LogState {
         return;
     }
     this.controlBytes += length + 1;
-    this.controlLines.push({ at: offset, len: length });
     this.hasSeq = true;
     this.maxSeq = Math.max(this.maxSeq, decoded.seq);
     if (decoded.type === "head") {
