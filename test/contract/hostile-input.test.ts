@@ -10,7 +10,7 @@ import { recall } from "./support/recalled.js";
 
 /** A message says what to do, or leaves no doubt about it. */
 const advice =
-  /must|is required|send|use that|start again|list the|replace|restored from|name the kinds|no live entry|valid for encoding utf-8|invalid UTF8/;
+  /must|is required|send|use that|start again|list the|replace|restored from|name the kinds|no live entry|mends or removes|valid for encoding utf-8|invalid UTF8/;
 
 contract("Hostile input", (api) => {
   const bystander = api.owner("bystander");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { mortalFs } from "../../../test/torture/crash-states/mortal-fs.js";
 import { seededRandom } from "../../../test/torture/random.js";
-import { volatileFs } from "../../../test/torture/volatile/volatile-fs.js";
+import { type VolatileFs, volatileFs } from "../../../test/torture/volatile/volatile-fs.js";
 import { type Fs, realFs } from "../../src/store/jsonl/fs.js";
 import { openJsonlStore } from "../../src/store/jsonl/jsonl-store.js";
 import { encodeForget } from "../../src/store/jsonl/line.js";
@@ -98,8 +98,12 @@ async function dieAndGoOn(template: string, dir: string, fatal: number, scenario
   const root = join(base, "data");
   cpSync(template, root, { recursive: true });
   let boots = 0;
-  const boot = (): Fs =>
-    volatileFs({ base, limbo: `${base}-limbo-${boots++}`, random: seededRandom(fatal), earlyChance: early });
+  let running: VolatileFs | undefined;
+  const boot = (): Fs => {
+    running?.powerOff();
+    running = volatileFs({ base, limbo: `${base}-limbo-${boots++}`, random: seededRandom(fatal), earlyChance: early });
+    return running;
+  };
   const wrong: string[] = [];
   const say = (when: string, what: string): number => wrong.push(`change ${fatal}, ${when}: ${what}`);
   const compare = async (fs: Fs, when: string, finished: boolean): Promise<void> => {
@@ -133,6 +137,7 @@ async function dieAndGoOn(template: string, dir: string, fatal: number, scenario
   await compare(last, "after a power cut then", true);
   const third = await check(root, { fix: true, adopt: true, fs: last });
   if (third.findings.length > 0) say("third run", JSON.stringify(third.findings));
+  running?.powerOff();
   rmSync(base, { recursive: true });
   return { survived, wrong };
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -323,4 +324,10 @@ test("a data directory of a newer format is refused, and left alone", async () =
   writeFileSync(join(root, "FORMAT"), "reverie-memory 2\n");
   await expect(openJsonlStore({ root })).rejects.toThrow(/format 2.*up to 1/s);
   expect(readFileSync(join(root, "FORMAT"), "utf8")).toBe("reverie-memory 2\n");
+});
+
+test.each(["FORMAT", ".key", ".seq"])("a FIFO in place of %s is named, and keeps no start waiting", async (name) => {
+  const root = temporaryRoot();
+  execFileSync("mkfifo", [join(root, name)]);
+  await expect(openJsonlStore({ root })).rejects.toThrow(`${join(root, name)} doesn't`);
 });

@@ -1,4 +1,4 @@
-import { appendFileSync, statSync } from "node:fs";
+import { appendFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { faults, runFaults, swallowed } from "../../../test/torture/faults/run-faults.js";
@@ -27,11 +27,14 @@ test("a call that only claims to have worked is found", { timeout: TIMEOUT_MS },
 const syncFaults = faults.filter(({ ending }) => ending === "cut");
 
 test("what is acknowledged after a failed sync survives a power cut", { timeout: TIMEOUT_MS }, async () => {
+  const openBefore = readdirSync("/proc/self/fd").length;
   const chosen = scenarios.filter(({ name }) => ["attach to a new owner", "sweep", "clear"].includes(name));
   const runs = await runFaults({ dir: temporaryRoot(), scenarios: chosen, faults: syncFaults, step: 1 });
   expect(chosen).toHaveLength(3);
   expect(runs.wrong).toEqual([]);
   expect(runs.points).toBeGreaterThan(15);
+  // Thousands of runs must not use up what one process may open.
+  expect(readdirSync("/proc/self/fd").length).toBeLessThan(openBefore + 15);
 });
 
 test("the same finds what a store without syncs loses", { timeout: TIMEOUT_MS }, async () => {

@@ -5,12 +5,16 @@ import { join } from "node:path";
 import type { HostileCase, Scene } from "./hostile-case.js";
 
 /** Something in the data directory that isn't the service's. */
-function file(input: string, make: (directory: string, scene: Scene) => Promise<unknown>): HostileCase {
+function file(
+  input: string,
+  make: (directory: string, scene: Scene) => Promise<unknown>,
+  answer: HostileCase["answer"] = "FAILED_PRECONDITION OWNER_PATH_UNSAFE",
+): HostileCase {
   return {
     field: "Files",
     input,
     calls: "Remember, Recall, ListEntries, ExportOwner, Watch, Forget, Clear, Describe, SoftDelete",
-    answer: "FAILED_PRECONDITION OWNER_PATH_UNSAFE",
+    answer,
     act: async (scene) => {
       const { api, owner } = scene;
       await mkdir(join(api.server.dataDir, "agent"), { recursive: true });
@@ -63,4 +67,12 @@ export const fileCases: readonly HostileCase[] = [
   log("a log that is a FIFO", async (path) => execFileSync("mkfifo", [path])),
   log("a log that is a directory", (path) => mkdir(path)),
   log("a log that is a socket", listen),
+  file(
+    "a config that is a FIFO",
+    async (directory) => {
+      await mkdir(directory);
+      execFileSync("mkfifo", [join(directory, ".reverie.json")]);
+    },
+    "FAILED_PRECONDITION CONFIG_UNREADABLE",
+  ),
 ];

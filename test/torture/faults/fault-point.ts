@@ -8,7 +8,7 @@ import {
   openJsonlStore,
 } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
 import { DataDirectoryError } from "../../../memory-service/src/store/jsonl/root.js";
-import { volatileFs } from "../volatile/volatile-fs.js";
+import { type VolatileFs, volatileFs } from "../volatile/volatile-fs.js";
 import { type Call, type Ending, type Fault, FaultyFs } from "./faulty-fs.js";
 import type { Scenario, Stage } from "./scenarios.js";
 import {
@@ -81,6 +81,7 @@ export function runPoint(
 class Point {
   private readonly faulty: FaultyFs;
   private readonly wrong: string[] = [];
+  private readonly disks: VolatileFs[] = [];
   private readonly options: JsonlStoreOptions;
   private readonly scenario: Scenario;
   private elapsedMs = 0;
@@ -136,10 +137,11 @@ class Point {
       return { beyond, acknowledged: this.refusal === undefined, wrong: this.wrong };
     } catch (error) {
       this.faulty.heal();
-      await store?.close().catch(() => {});
+      if (!this.faulty.dead) await store?.close().catch(() => {});
       this.say(`${error instanceof Error ? error.stack : error}`);
       return { beyond: false, acknowledged: false, wrong: this.wrong };
     } finally {
+      for (const disk of this.disks) disk.powerOff();
       rmSync(this.root, { recursive: true, force: true });
       rmSync(this.limbo, { recursive: true, force: true });
     }
@@ -151,7 +153,10 @@ class Point {
 
   /** What the disk holds, with an empty page cache. */
   private afterCut(): Fs {
-    return volatileFs({ base: this.root, limbo: this.limbo });
+    for (const disk of this.disks.splice(0)) disk.powerOff();
+    const disk = volatileFs({ base: this.root, limbo: this.limbo });
+    this.disks.push(disk);
+    return disk;
   }
 
   /** Begins, and performs the operation with its nth call failing. */

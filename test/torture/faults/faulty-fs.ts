@@ -45,7 +45,8 @@ export class FaultyFs {
   private next: Fault | undefined;
   private underway = 0;
   private lockFd: number | undefined;
-  private dead = false;
+  /** No call returns any more. */
+  dead = false;
 
   /** Default the real one. */
   constructor(private readonly base: Fs = realFs) {

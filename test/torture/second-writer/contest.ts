@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { ReverieError } from "@reverie/client";
 import { openJsonlStore } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
 import { ServiceProcess } from "../../e2e/support/service-process.js";
 import { Holder } from "./holder.js";
@@ -56,6 +57,7 @@ export class Contest {
     await this.takeOver("another network namespace", OTHER_NETWORK);
     await this.together();
     await this.refuseBesideStore();
+    await this.loseLock();
   }
 
   /** Without the lock's file a second process gets in: what this part must notice. */
@@ -153,6 +155,21 @@ export class Contest {
     else if (loser?.code !== 2 || !loser.output.includes(`in use by process ${winners[0].child.pid} `))
       this.wins.push(`the slower of two ended with ${loser?.code} and named no holder: ${loser?.output.trim()}`);
     await Promise.all(both.map((service) => service.end("SIGKILL")));
+  }
+
+  /** The lock's file goes under a running service: who comes next gets the directory, and nobody else writes there. */
+  private async loseLock(): Promise<void> {
+    await this.withHolder(async (holder) => {
+      rmSync(join(this.dataDir, ".lock"));
+      await this.withHolder(async () => {
+        this.tries++;
+        const refused = await holder.remember().then(
+          () => false,
+          (error: unknown) => error instanceof ReverieError && error.reason === "LOG_STOPPED",
+        );
+        if (!refused) this.wins.push("who lost the lock's file was not stopped from writing");
+      });
+    });
   }
 
   /** A store of this process has the directory: a service is told so. */

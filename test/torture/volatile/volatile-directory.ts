@@ -24,6 +24,10 @@ export interface Disk {
   readonly habits: DiskHabits;
   /** Makes names in `limbo` and orders changes. */
   count: number;
+  /** Whose real files are open. */
+  readonly files: Set<VolatileFile>;
+  /** Nothing reaches the real files any more. */
+  off: boolean;
 }
 
 export class FileNode {
@@ -38,6 +42,7 @@ export class FileNode {
     const node = new FileNode(disk, { directory: undefined, name: `file-${disk.count++}` });
     const fd = openSync(realPath(disk, node.place), constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, mode);
     node.opened = new VolatileFile(fd, Buffer.alloc(0), disk.habits);
+    disk.files.add(node.opened);
     return node;
   }
 
@@ -46,6 +51,7 @@ export class FileNode {
     if (this.opened === undefined) {
       const path = realPath(this.disk, this.place);
       this.opened = new VolatileFile(openSync(path, constants.O_RDWR), readFileSync(path), this.disk.habits);
+      this.disk.files.add(this.opened);
     }
     return this.opened;
   }
@@ -100,6 +106,7 @@ export class DirectoryNode {
     const until = this.disk.count;
     while (this.pending.length > 0 && this.pending[0].number < until) {
       await pause(this.disk.habits);
+      if (this.disk.off) return;
       this.performFirst(until);
     }
   }

@@ -1,4 +1,4 @@
-import { ftruncateSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, writeSync } from "node:fs";
 import { between, type Random, shuffle } from "../random.js";
 
 /** How the pretended kernel and disk behave. */
@@ -19,6 +19,7 @@ export class VolatileFile {
   private pending: Change[] = [];
   private syncing: Promise<void> = Promise.resolve();
   private flushing = false;
+  private off = false;
 
   constructor(
     /** The real file, which holds what is durable. */
@@ -62,6 +63,12 @@ export class VolatileFile {
     return this.syncing;
   }
 
+  /** Nothing more reaches the disk. */
+  powerOff(): void {
+    this.off = true;
+    closeSync(this.fd);
+  }
+
   private resize(size: number): void {
     if (size > this.content.length) {
       const larger = Buffer.alloc(Math.max(size, this.content.length * 2, 4096));
@@ -74,7 +81,7 @@ export class VolatileFile {
   }
 
   private add(change: Change): void {
-    const alone = this.pending.length === 0 && !this.flushing;
+    const alone = this.pending.length === 0 && !this.flushing && !this.off;
     this.pending.push(change);
     // Only what no other change waits before: the disk never goes back to older bytes.
     if (alone && this.habits.random() < this.habits.earlyChance) this.writeBackSomeOf(change);
@@ -98,11 +105,13 @@ export class VolatileFile {
     for (const change of changes) {
       if ("truncate" in change) {
         await pause(this.habits);
+        if (this.off) return;
         ftruncateSync(this.fd, change.truncate);
         continue;
       }
       for (const [from, to] of pieces(change.bytes.length, this.habits.random)) {
         await pause(this.habits);
+        if (this.off) return;
         writeSync(this.fd, change.bytes, from, to - from, change.at + from);
       }
     }

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Fs, O_CREAT, O_RDWR } from "../../../memory-service/src/store/jsonl/fs.js";
@@ -139,4 +139,18 @@ test("early writes leave any part of a change, and NULs before it", async () => 
   }
   expect([...seen].some((text) => text.startsWith("abc") && text.length < 6)).toBe(true);
   expect([...seen].some((text) => text.startsWith("\0") && text.endsWith("f"))).toBe(true);
+});
+
+test("after a power cut nothing reaches the disk, and no descriptor is left", async () => {
+  const before = readdirSync("/proc/self/fd").length;
+  const { base, fs } = setUp({ stepMs: 5 });
+  const fd = await put(fs, join(base, "a"), "not synced");
+  await syncDirectory(fs, base);
+  const late = fs.fsync(fd);
+  fs.powerOff();
+  await late;
+  expect(tree(base)).toEqual({ a: "" });
+  await expect(fs.write(fd, Buffer.from("x"), 0)).rejects.toMatchObject({ code: "EIO" });
+  await fs.close(fd);
+  expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before);
 });

@@ -1,4 +1,4 @@
-import { constants, type Dirent, fstatSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
+import { closeSync, constants, type Dirent, fstatSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
 import { type Fs, realFs } from "../../../memory-service/src/store/jsonl/fs.js";
 import { DirectoryNode, type Disk, FileNode, type Node } from "./volatile-directory.js";
 import type { DiskHabits } from "./volatile-file.js";
@@ -10,6 +10,11 @@ export interface VolatileFsOptions extends Partial<DiskHabits> {
   readonly limbo: string;
   /** A disk that lies: fdatasync returns at once and takes place this much later, milliseconds. */
   readonly lateMs?: number;
+}
+
+export interface VolatileFs extends Fs {
+  /** A power cut without a kill: what isn't durable by now is lost, and descriptors are closed. Nothing may use it again. */
+  powerOff(): void;
 }
 
 /**
@@ -24,10 +29,17 @@ export interface VolatileFsOptions extends Partial<DiskHabits> {
  *
  * Not modelled: failing or lying disks (but `lateMs`), links, times, writes to one file that overtake an earlier one.
  */
-export function volatileFs(options: VolatileFsOptions): Fs {
+export function volatileFs(options: VolatileFsOptions): VolatileFs {
   const { base, limbo, random = () => 0.5, earlyChance = 0, stepMs = 0, lateMs } = options;
   mkdirSync(limbo, { recursive: true });
-  const disk: Disk = { base, limbo, habits: { random, earlyChance, stepMs }, count: 0 };
+  const disk: Disk = {
+    base,
+    limbo,
+    habits: { random, earlyChance, stepMs },
+    count: 0,
+    files: new Set(),
+    off: false,
+  };
   const root = new DirectoryNode(disk, { directory: undefined, name: "" });
   const open = new Map<number, Node>();
 
@@ -54,13 +66,22 @@ export function volatileFs(options: VolatileFsOptions): Fs {
     return stats;
   };
   const sync = (node: Node): Promise<void> => (node instanceof FileNode ? node.load().sync() : node.sync());
+  // Without power a number may be another file's descriptor by now.
+  const opened = (fd: number): Node | undefined => (disk.off ? fail("EIO", String(fd)) : open.get(fd));
   const fileOf = (fd: number): FileNode | undefined => {
-    const node = open.get(fd);
+    const node = opened(fd);
     return node instanceof DirectoryNode ? fail("EISDIR", String(fd)) : node;
   };
 
   return {
+    powerOff() {
+      disk.off = true;
+      for (const file of disk.files) file.powerOff();
+      for (const fd of open.keys()) closeSync(fd);
+      open.clear();
+    },
     async open(path, flags, mode) {
+      if (disk.off) fail("EIO", path);
       if (!isVolatile(path)) return realFs.open(path, flags, mode);
       let node = find(path);
       if (node !== undefined && (flags & constants.O_EXCL) !== 0) fail("EEXIST", path);
@@ -81,6 +102,7 @@ export function volatileFs(options: VolatileFsOptions): Fs {
       return fd;
     },
     async close(fd) {
+      if (disk.off) return;
       open.delete(fd);
       await realFs.close(fd);
     },
@@ -88,13 +110,13 @@ export function volatileFs(options: VolatileFsOptions): Fs {
       return fileOf(fd)?.load().write(bytes, position) ?? realFs.write(fd, bytes, position);
     },
     async fdatasync(fd) {
-      const node = open.get(fd);
+      const node = opened(fd);
       if (node === undefined) return realFs.fdatasync(fd);
       if (lateMs === undefined) return sync(node);
       setTimeout(() => void sync(node), lateMs);
     },
     async fsync(fd) {
-      const node = open.get(fd);
+      const node = opened(fd);
       return node === undefined ? realFs.fsync(fd) : sync(node);
     },
     async ftruncate(fd, length) {
@@ -148,7 +170,7 @@ export function volatileFs(options: VolatileFsOptions): Fs {
       );
     },
     fstatSync(fd) {
-      const node = open.get(fd);
+      const node = opened(fd);
       return node === undefined ? realFs.fstatSync(fd) : stat(node);
     },
     lstatSync(path) {

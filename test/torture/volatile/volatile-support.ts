@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Fs, O_DIRECTORY, O_RDONLY } from "../../../memory-service/src/store/jsonl/fs.js";
-import { type VolatileFsOptions, volatileFs } from "./volatile-fs.js";
+import { type VolatileFs, type VolatileFsOptions, volatileFs } from "./volatile-fs.js";
 
 export function setUp(options: Partial<VolatileFsOptions> = {}) {
   const dir = mkdtempSync(join(tmpdir(), "reverie-volatile-"));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const base = join(dir, "base");
   mkdirSync(base);
-  const make = (): Fs => volatileFs({ base, limbo: join(dir, "limbo"), ...options });
+  const make = (): VolatileFs => volatileFs({ base, limbo: join(dir, "limbo"), ...options });
   return { base, fs: make(), afterPowerCut: make };
 }
 

@@ -19,6 +19,7 @@ export interface Fs {
   rmdir(path: string): Promise<void>;
   /** Names and whether each is a directory, in no order. */
   readdir(path: string): Promise<nodeFs.Dirent[]>;
+  /** All of a small file. What somebody put in its place, such as a FIFO, keeps nobody waiting. */
   readFile(path: string): Promise<Buffer>;
   readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number): number;
   fstatSync(fd: number): nodeFs.Stats;
@@ -40,7 +41,8 @@ export const realFs: Fs = {
   mkdir: async (path, mode) => void (await nodeFs.promises.mkdir(path, { mode })),
   rmdir: promisify(nodeFs.rmdir) as Fs["rmdir"],
   readdir: (path) => nodeFs.promises.readdir(path, { withFileTypes: true }),
-  readFile: (path) => nodeFs.promises.readFile(path),
+  readFile: (path) =>
+    nodeFs.promises.readFile(path, { flag: (nodeFs.constants.O_RDONLY | nodeFs.constants.O_NONBLOCK) as never }),
   readSync: nodeFs.readSync,
   fstatSync: nodeFs.fstatSync as Fs["fstatSync"],
   lstatSync: (path) => nodeFs.lstatSync(path, { throwIfNoEntry: false }),

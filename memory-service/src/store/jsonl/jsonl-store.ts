@@ -74,7 +74,7 @@ export class JsonlStore implements MemoryStore {
   static async open(options: JsonlStoreOptions): Promise<JsonlStore> {
     const fs = options.fs ?? realFs;
     const log = options.log ?? silent;
-    const root = await Root.open(fs, options.root);
+    const root = await Root.open(fs, options.root, log);
     try {
       const trash = new Trash(fs, root.directories, root.path, options.trashRetentionMs ?? 30 * DAY_MS);
       await trash.open();
@@ -146,21 +146,12 @@ export class JsonlStore implements MemoryStore {
     });
   }
 
-  async *recall(
+  recall(
     ref: OwnerRef,
     query: store.RecallQuery,
     signal: AbortSignal,
   ): AsyncGenerator<store.StoredEntry[], store.RecallSummary> {
-    const owner = await this.owners.acquire(ref);
-    try {
-      owner.checkMinSeq(query.minSeq);
-      owner.lastAccessMs = this.context.now();
-      return yield* recall(owner, query, signal);
-    } catch (error) {
-      throw asCallError(error, this.context.log, owner.key);
-    } finally {
-      this.owners.release(owner);
-    }
+    return this.stream(ref, query.minSeq, (owner) => recall(owner, query, signal));
   }
 
   get(ref: OwnerRef, id: string, { minSeq }: store.ReadOptions): Promise<store.GetResult> {
@@ -212,20 +203,8 @@ export class JsonlStore implements MemoryStore {
     }
   }
 
-  async *export(
-    ref: OwnerRef,
-    kinds: readonly Kind[],
-    signal: AbortSignal,
-  ): AsyncGenerator<Uint8Array, store.ExportSummary> {
-    const owner = await this.owners.acquire(ref);
-    try {
-      owner.lastAccessMs = this.context.now();
-      return yield* exportLines(owner, kinds, signal);
-    } catch (error) {
-      throw asCallError(error, this.context.log, owner.key);
-    } finally {
-      this.owners.release(owner);
-    }
+  export(ref: OwnerRef, kinds: readonly Kind[], signal: AbortSignal): AsyncGenerator<Uint8Array, store.ExportSummary> {
+    return this.stream(ref, 0, (owner) => exportLines(owner, kinds, signal));
   }
 
   config(ref: OwnerRef): Promise<store.EffectiveConfig> {
@@ -313,6 +292,7 @@ export class JsonlStore implements MemoryStore {
   health(): store.StoreHealth {
     const { stopped } = this.owners;
     const { full } = this.context.disk;
+    const { lockLost } = this.root;
     const messages = [
       ...(stopped === 0
         ? []
@@ -320,9 +300,12 @@ export class JsonlStore implements MemoryStore {
             `${stopped} owner${stopped === 1 ? " takes" : "s take"} no writes after a failed write or sync; see the log`,
           ]),
       ...(full ? ["the disk or a quota is full"] : []),
+      ...(lockLost
+        ? ["the data directory's lock was removed: nothing is written before a new start; see the log"]
+        : []),
     ];
     return {
-      ok: stopped === 0,
+      ok: stopped === 0 && !lockLost,
       durability: this.durability,
       stoppedOwners: stopped,
       diskFull: full,
@@ -345,20 +328,22 @@ export class JsonlStore implements MemoryStore {
   }
 
   private startTimers(): void {
+    const { log } = this.context;
     const sweep = (): void => {
-      this.sweepTrash(false).catch((error: unknown) =>
-        this.context.log.warn({ err: error }, "the trash could not be swept"),
+      this.sweepTrash(false).catch((error: unknown) => log.warn({ err: error }, "the trash could not be swept"));
+    };
+    const lookForRoom = (): void => {
+      this.lookForRoom().catch((error: unknown) =>
+        log.warn({ err: error }, "the data directory could not be looked at"),
       );
     };
-    this.timers.push(
-      setInterval(sweep, HOUR_MS).unref(),
-      setInterval(() => void this.lookForRoom(), RESERVE_RETRY_MS).unref(),
-    );
+    this.timers.push(setInterval(sweep, HOUR_MS).unref(), setInterval(lookForRoom, RESERVE_RETRY_MS).unref());
     sweep();
   }
 
   private async lookForRoom(): Promise<void> {
-    const { disk, reserve } = this.context;
+    const { disk, reserve, root } = this.context;
+    if (!root.holdsLock()) return;
     if (disk.full && (await reserve.hasRoom())) disk.works();
     await reserve.fill();
   }
@@ -379,6 +364,24 @@ export class JsonlStore implements MemoryStore {
       owner.writer.submit(change);
       return change.promise;
     });
+  }
+
+  /** The owner stays open until the answer ends. */
+  private async *stream<T, R>(
+    ref: OwnerRef,
+    minSeq: number,
+    answer: (owner: Owner) => AsyncGenerator<T, R>,
+  ): AsyncGenerator<T, R> {
+    const owner = await this.owners.acquire(ref);
+    try {
+      owner.checkMinSeq(minSeq);
+      owner.lastAccessMs = this.context.now();
+      return yield* answer(owner);
+    } catch (error) {
+      throw asCallError(error, this.context.log, owner.key);
+    } finally {
+      this.owners.release(owner);
+    }
   }
 
   private read<T>(ref: OwnerRef, minSeq: number, read: (owner: Owner) => T): Promise<T> {

@@ -69,6 +69,7 @@ export class OwnerTrash {
   }
 
   async sweep(dryRun: boolean): Promise<{ deleted: number; freedBytes: number }> {
+    if (!dryRun) this.context.root.checkLock();
     let deleted = 0;
     // What was renamed away, and then failed, isn't listed any more.
     let freedBytes = dryRun ? 0 : await this.trash.endRemovals();
@@ -101,7 +102,10 @@ export class OwnerTrash {
       return await this.owners.turn(ref, run);
     } catch (error) {
       const cannotOpen = ["CONFIG_UNREADABLE", "OWNER_PATH_UNSAFE", "OWNER_ID_INVALID"];
-      if (error instanceof ReverieError && cannotOpen.includes(error.reason)) return run();
+      if (error instanceof ReverieError && cannotOpen.includes(error.reason)) {
+        this.context.root.checkLock();
+        return run();
+      }
       throw error;
     }
   }

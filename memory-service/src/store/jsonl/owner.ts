@@ -55,6 +55,7 @@ export class Owner {
         "the owner's directory is a symbolic link or a file, and is not opened; replace it with the directory itself",
       );
     }
+    this.context.root.checkLock();
     try {
       // A process that was killed may have left names here that only the page cache knows.
       const { directories } = this.context.root;
@@ -182,7 +183,7 @@ export class Owner {
       droppedByCaps: this.logs.reduce((sum, log) => sum + log.state.dropped, 0),
       seq: this.reportedSeq,
       floor: this.hasSeq ? this.floor : 0,
-      writable: !this.writer.isStopped,
+      writable: !this.writer.isStopped && !this.context.root.lockLost,
       effective: this.config,
     };
   }

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
+import { ReverieError } from "@reverie/service-kit/errors";
 import { tryLock } from "fs-native-extensions";
 import { Directories, ownerFileMode } from "./directories.js";
 import { errorCode, type Fs, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } from "./fs.js";
+import type { StoreLog } from "./store-log.js";
 
 /** The newest layout of a data directory that this code reads and writes. */
 const FORMAT_VERSION = 1;
@@ -22,25 +24,29 @@ export class Root {
   readonly directories: Directories;
   private seqValue = 0;
   private raising: Promise<void> = Promise.resolve();
+  private readonly lockInode: number;
+  private lost = false;
 
   private constructor(
     readonly fs: Fs,
     readonly path: string,
+    private readonly log: StoreLog,
     private readonly lockFd: number,
     /** 32 bytes that key the hashes kept of what was forgotten, and page tokens. */
     readonly secret: Buffer,
     directories: Directories,
   ) {
     this.directories = directories;
+    this.lockInode = fs.fstatSync(lockFd).ino;
   }
 
-  static async open(fs: Fs, path: string): Promise<Root> {
+  static async open(fs: Fs, path: string, log: StoreLog): Promise<Root> {
     const directories = new Directories(fs);
     await makeRoot(fs, directories, path);
     const lockFd = await lockRoot(fs, path);
     try {
       await checkFormat(fs, directories, path);
-      const root = new Root(fs, path, lockFd, await readSecret(fs, directories, path), directories);
+      const root = new Root(fs, path, log, lockFd, await readSecret(fs, directories, path), directories);
       root.seqValue = await readSeq(fs, path);
       await root.syncNames();
       return root;
@@ -100,6 +106,35 @@ export class Root {
     };
     this.raising = this.raising.then(raise, raise);
     await this.raising;
+  }
+
+  /** For good: nobody knows who had the directory since. */
+  get lockLost(): boolean {
+    return this.lost;
+  }
+
+  /** Whether `.lock` is still the file that is locked: else another process may have the directory. */
+  holdsLock(): boolean {
+    if (this.lost) return false;
+    const file = `${this.path}/.lock`;
+    this.lost = this.fs.lstatSync(file)?.ino !== this.lockInode;
+    if (this.lost) {
+      this.log.error(
+        { file },
+        "the data directory's lock was removed or replaced, so another process may have it: nothing is written any more; see that only one service has the directory, and start it again",
+      );
+    }
+    return !this.lost;
+  }
+
+  /** Before anything is written: LOG_STOPPED when the lock is lost. */
+  checkLock(): void {
+    if (this.holdsLock()) return;
+    throw new ReverieError(
+      "LOG_STOPPED",
+      "the service has lost its data directory; nothing of this call was stored: have the operator start it again, then send the same",
+      { retryAfterMs: 1000 },
+    );
   }
 
   async close(): Promise<void> {

@@ -117,13 +117,24 @@ export class Writer {
         // A turn may move the files elsewhere: what was refused must not go along.
         next++;
         first.fail(this.stoppedError());
-      } else if ("run" in first) {
-        next++;
-        await first.run().catch(first.fail);
       } else {
-        next = await this.commitFrom(work, next);
+        next = await this.workFrom(work, next);
       }
     }
+  }
+
+  /** Returns where to go on. */
+  private async workFrom(work: (Change | Turn)[], next: number): Promise<number> {
+    const first = work[next];
+    try {
+      this.context.root.checkLock();
+    } catch (error) {
+      first.fail(error);
+      return next + 1;
+    }
+    if (!("run" in first)) return this.commitFrom(work, next);
+    await first.run().catch(first.fail);
+    return next + 1;
   }
 
   /** Plans changes from `next` on into one batch and commits it. Returns where to go on. */
@@ -300,6 +311,7 @@ export class Writer {
     if (this.stopped === undefined) return true;
     if (!atOnce && performance.now() < this.stopped.retryAt) return false;
     try {
+      this.context.root.checkLock();
       const { floor } = this.owner;
       for (const log of this.owner.logs) if (log.exists) await this.compactor.recover(log, { floor });
     } catch (error) {

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { mortalFs } from "../../../../test/torture/crash-states/mortal-fs.js";
 import { seededRandom } from "../../../../test/torture/random.js";
-import { volatileFs } from "../../../../test/torture/volatile/volatile-fs.js";
+import { type VolatileFs, volatileFs } from "../../../../test/torture/volatile/volatile-fs.js";
 import type { Fs } from "../../../src/store/jsonl/fs.js";
 import { agent, listAll } from "../support.js";
 import { type Command, lively } from "./commands.js";
@@ -20,8 +20,13 @@ export const powerCutCostsNothing: Invariant = (sabotage?: Sabotage) =>
   fc.asyncProperty(lively, fc.nat(MOST_CHANGES), fc.nat(), async (commands, fatal, seed) => {
     const root = mkdtempSync(join(tmpdir(), "reverie-cut-"));
     let boots = 0;
-    const boot = (): Fs =>
-      volatileFs({ base: root, limbo: `${root}-limbo-${boots++}`, random: seededRandom(seed), earlyChance: 0.3 });
+    let running: VolatileFs | undefined;
+    const boot = (): Fs => {
+      running?.powerOff();
+      const limbo = `${root}-limbo-${boots++}`;
+      running = volatileFs({ base: root, limbo, random: seededRandom(seed), earlyChance: 0.3 });
+      return running;
+    };
     const mortal = mortalFs(boot(), fatal);
     const world = new World({}, { root, durability: "fsync", fs: sabotage?.fs?.(mortal.fs) ?? mortal.fs });
     let underway: Command | undefined;
@@ -54,6 +59,7 @@ export const powerCutCostsNothing: Invariant = (sabotage?: Sabotage) =>
         await after.store.close();
       }
     } finally {
+      running?.powerOff();
       for (let i = 0; i < boots; i++) rmSync(`${root}-limbo-${i}`, { recursive: true, force: true });
       rmSync(root, { recursive: true, force: true });
     }
