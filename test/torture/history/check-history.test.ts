@@ -1,6 +1,10 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { checkHistory } from "./check-history.js";
 import { checkWatch } from "./check-watch.js";
+import { keepHistory, readHistory } from "./kept-history.js";
 import type { Item, Operation, Reply, Version } from "./operation.js";
 
 const item = (id: string, text = "one"): Item => ({ id, kind: "episodic", text, ts: 1, meta: "" });
@@ -180,4 +184,33 @@ test("a watcher's events are the changes, and all that last", () => {
   expect(checkWatch([b, a, gone, c], model)).toHaveLength(1);
   expect(checkWatch([b, gone, c, { upserted: version("d", 5) }], model)).toHaveLength(2);
   expect(checkWatch([a, b, gone], model)).toHaveLength(1);
+});
+
+test("two payloads whose refs nobody was told can come back in either order", () => {
+  const deleted: [Step, number, number] = [{ call: "softDelete" as const }, 15, never];
+  const deletedToo: [Step, number, number] = [{ call: "softDelete" as const }, 35, never];
+  const restores = (refId: string, seq: number) => ({ call: "restore" as const, refId, reply: { seq, entries: 1 } });
+  const twice = (first: Version, second: Version) =>
+    violations(
+      [stores("a", 1), 0, 10],
+      deleted,
+      [stores("b", 3), 20, 30],
+      deletedToo,
+      [restores("r", 5), 50, 60],
+      [lists(5, first), 70, 80],
+      [forgets(first.id, 6), 90, 100],
+      [restores("s", 7), 110, 120],
+      [lists(7, second), 130, 140],
+    );
+  expect(twice(version("a", 1), version("b", 3))).toEqual([]);
+  expect(twice(version("b", 3), version("a", 1))).toEqual([]);
+  expect(twice(version("a", 1), version("a", 1))).not.toEqual([]);
+});
+
+test("what was kept of a history gets the same verdict", () => {
+  const dir = mkdtempSync(join(tmpdir(), "reverie-history-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const operations = history(stores("a", 1), [{ call: "forget" as const, id: "a" }, 15, never], lists(2));
+  const file = keepHistory(dir, { owner: "agent/x", operations, watched: [] });
+  expect(readHistory(file)).toEqual({ owner: "agent/x", operations, watched: [] });
 });

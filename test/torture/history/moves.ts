@@ -1,7 +1,7 @@
 import type { Bounds } from "./bounds.js";
 import { Cells } from "./cells.js";
 import { answerOf, type Item, type Operation, sameVersion, seqOf, type Version } from "./operation.js";
-import { KINDS, type OwnerModel } from "./owner-model.js";
+import { KINDS, type OwnerModel, UNTOLD } from "./owner-model.js";
 
 /** One way in which an operation may have made the change of a seq. */
 export interface Move {
@@ -66,10 +66,10 @@ export class Moves {
       case "softDelete": {
         const answer = answerOf<"softDelete">(op);
         if (answer !== undefined && (!answer.moved || answer.seq !== seq)) return [];
-        return once(() => model.softDelete(seq, answer?.refId ?? ""));
+        return once(() => model.softDelete(seq, answer?.refId ?? `${UNTOLD}${operation}`));
       }
       case "restore":
-        return once(() => model.restore(seq, op.refId));
+        return model.payloads(op.refId).flatMap((key) => once(() => model.restore(seq, key)));
       case "clear": {
         const last = seqOf(op);
         if (last > 0 && seq < last - KINDS.length + 1) return [];

@@ -15,6 +15,9 @@ interface Life {
 
 export const KINDS: readonly MemoryKind[] = ["episodic", "semantic", "working"];
 
+/** Begins what stands for a ref that nobody was told. */
+export const UNTOLD = "?";
+
 /** What makes two Remembers the same. */
 export const identityOf = ({ id, kind, text, meta }: Item): string => JSON.stringify([id, kind, text, meta]);
 
@@ -81,20 +84,28 @@ export class OwnerModel {
     return gone.length;
   }
 
-  softDelete(seq: number, refId: string): boolean {
+  /** `key` is the payload's ref, or what stands for it. */
+  softDelete(seq: number, key: string): boolean {
     const entries = this.list();
     if (entries.length === 0) return false;
     const forgotten = this.forgotten.all().map(([identity]) => identity);
-    this.trash.set(seq, refId, { entries, forgotten });
+    this.trash.set(seq, key, { entries, forgotten });
     for (const { id } of entries) this.entries.set(seq, id, undefined);
     for (const identity of forgotten) this.forgotten.set(seq, identity, undefined);
     this.present.set(seq, "", undefined);
     return true;
   }
 
-  /** A payload whose ref nobody was told has the ref "". */
-  restore(seq: number, refId: string): boolean {
-    const key = this.trash.at(refId) === undefined ? "" : refId;
+  /** What a ref may stand for: the payload that was given it, else each whose ref nobody was told. */
+  payloads(refId: string): string[] {
+    if (this.trash.at(refId) !== undefined) return [refId];
+    return this.trash
+      .all()
+      .map(([key]) => key)
+      .filter((key) => key.startsWith(UNTOLD));
+  }
+
+  restore(seq: number, key: string): boolean {
     const life = this.trash.at(key);
     if (life === undefined || this.list().length > 0) return false;
     this.trash.set(seq, key, undefined);

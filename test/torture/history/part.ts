@@ -2,8 +2,10 @@ import { join } from "node:path";
 import { openJsonlStore } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
 import { startContractServer } from "../../contract/support/contract-server.js";
 import { ServiceProcess } from "../../e2e/support/service-process.js";
+import { keptDirectory } from "../kept-directory.js";
 import type { Context, Outcome, Part } from "../part.js";
 import { seededRandom } from "../random.js";
+import { keepHistory } from "./kept-history.js";
 import { LIES, type Lie, lyingStore } from "./lying-store.js";
 import { type HistoryReport, runHistory } from "./run-history.js";
 
@@ -20,7 +22,8 @@ export const historyPart: Part = {
     { id: "history_control", unit: "replies", wanted: "some" },
   ],
   run: async (context): Promise<Outcome> => {
-    const { violations, ...facts } = await honest(context);
+    const { violations, wrong, ...facts } = await honest(context);
+    const kept = wrong.map((owner) => keepHistory(keptDirectory(context, "history", "clients"), owner));
     const found = [];
     for (const lie of LIES) {
       context.progress(`a store with ${lie}`);
@@ -32,7 +35,7 @@ export const historyPart: Part = {
     return {
       values: { history_violations: violations.length, history_control: control },
       facts: { ...facts, ...(unnoticed.length > 0 && { unnoticed: unnoticed.join(", ") }) },
-      findings: violations,
+      findings: [...kept.map((file) => `what clients did and were told: ${file}`), ...violations],
     };
   },
 };

@@ -2,6 +2,7 @@ import { createMemoryClient, formatOwner, type MemoryClient, type Owner } from "
 import { seededRandom } from "../random.js";
 import { checkHistory } from "./check-history.js";
 import { checkWatch } from "./check-watch.js";
+import type { OwnerHistory } from "./kept-history.js";
 import { seqOf } from "./operation.js";
 import { Recorder } from "./recorder.js";
 import { ShakyProxy } from "./shaky-proxy.js";
@@ -36,6 +37,8 @@ export interface HistoryOptions {
 
 export interface HistoryReport {
   readonly violations: string[];
+  /** The owners that they are of. */
+  readonly wrong: readonly OwnerHistory[];
   readonly attempts: number;
   /** Attempts whose outcome nobody was told. */
   readonly unknown: number;
@@ -89,6 +92,7 @@ async function judge(
   watchers: readonly Watcher[],
 ): Promise<HistoryReport> {
   const violations = [...recorder.strange];
+  const wrong: OwnerHistory[] = [];
   let carriedOut = 0;
   let watched = 0;
   for (const [i, { owner }] of stages.entries()) {
@@ -100,12 +104,14 @@ async function judge(
     const verdict = checkHistory(operations, events);
     // Without an order of the changes there is nothing to compare a watch with.
     const missed = watcher === undefined || verdict.violations.length > 0 ? [] : checkWatch(events, verdict.model);
-    violations.push(...[...verdict.violations, ...missed].map((what) => `${name}: ${what}`));
+    const found = [...verdict.violations, ...missed];
+    violations.push(...found.map((what) => `${name}: ${what}`));
+    if (found.length > 0) wrong.push({ owner: name, operations, watched: events });
     carriedOut += verdict.carriedOut;
     watched += events.length;
   }
   const { attempts, unknown } = recorder;
-  return { violations, attempts, unknown, carriedOut, watched, cuts: proxy.cuts, swallowed: proxy.swallowed };
+  return { violations, wrong, attempts, unknown, carriedOut, watched, cuts: proxy.cuts, swallowed: proxy.swallowed };
 }
 
 /** Replaces the service at even shares of the calls. */

@@ -1,11 +1,5 @@
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import type { Context } from "../part.js";
-
-/** A directory beside the part's own, which outlives the run. */
-export function keptDirectory({ dir, seed }: Context, part: string, name: string): string {
-  return join(dirname(dir), `reverie-torture-kept-${part}-${seed}`, name);
-}
+import { basename, join } from "node:path";
 
 /**
  * What a crash left, and what must be in it: `<dir>/left/` and `<dir>/expected.json`, there while a run goes on.

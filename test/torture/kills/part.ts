@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { keptDirectory } from "../kept-directory.js";
 import type { Context, Outcome, Part } from "../part.js";
-import { keptDirectory } from "./evidence.js";
 import { findingsOf } from "./findings-of.js";
 import { type KillReport, runKills } from "./run-kills.js";
 import { bundleService, type ServiceBundle } from "./service-bundle.js";

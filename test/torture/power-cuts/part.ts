@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { keptDirectory } from "../kills/evidence.js";
+import { keptDirectory } from "../kept-directory.js";
 import { findingsOf } from "../kills/findings-of.js";
 import { type KillReport, runKills } from "../kills/run-kills.js";
 import { bundleService } from "../kills/service-bundle.js";
