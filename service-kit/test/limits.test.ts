@@ -38,10 +38,7 @@ test("a call that sent no deadline is ended when it ran for the longest one", ()
   const method = guard.methods.get("/reverie.memory.v1.MemoryService/Remember")!;
   const failures: [string, string][] = [];
   const open = (name: string, expiresAt: number) =>
-    guard.opened(
-      { isStream: false, expiresAt, fail: (error: ReverieError) => void failures.push([name, error.reason]) },
-      method,
-    );
+    guard.opened({ expiresAt, fail: (error: ReverieError) => void failures.push([name, error.reason]) }, method);
   open("old", 1000);
   open("young", 2000);
   open("endless", Number.POSITIVE_INFINITY);

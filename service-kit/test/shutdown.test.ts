@@ -70,20 +70,38 @@ test("calls in flight finish within the grace while new ones are refused with ad
   for (const caller of callers) caller.close();
 });
 
-test("a call that outlasts the grace is ended, and the stop with it", async () => {
+test("a call that outlasts the grace is ended, and the stop with it; nobody says that nothing was done", async () => {
   const server = await startTestServer({ remember: () => new Promise(() => {}) });
   const callers = allCallers(server);
   const calls = callers.map((caller) =>
     caller.unary("remember", rememberRequest).then(
       () => "answered",
-      (error) => describeFailure(error).code,
+      (error) => describeFailure(error),
     ),
   );
   await sleep(200);
   const startedAt = performance.now();
   await server.stop(200);
   expect(performance.now() - startedAt).toBeLessThan(1500);
-  expect(await Promise.all(calls)).toEqual(callers.map(() => Code.Unavailable));
+  const interrupted = { code: Code.Unavailable, reason: "INTERRUPTED", retryMs: 1000 };
+  expect(await Promise.all(calls)).toMatchObject(callers.map(() => interrupted));
+  for (const caller of callers) caller.close();
+});
+
+test("a stream of requests is cut off at once, and may have been carried out in part", async () => {
+  let taken = 0;
+  const server = await startTestServer({
+    rememberMany: async (requests) => {
+      for await (const _ of requests) taken++;
+      return new Promise(() => {});
+    },
+  });
+  const callers = allCallers(server);
+  const calls = callers.map((caller) => failureOf(caller.rememberMany([{ owner }])));
+  await expect.poll(() => taken).toBe(callers.length);
+  await server.stop(5000);
+  const interrupted = { code: Code.Unavailable, reason: "INTERRUPTED", retryMs: 1000 };
+  expect(await Promise.all(calls)).toMatchObject(callers.map(() => interrupted));
   for (const caller of callers) caller.close();
 });
 

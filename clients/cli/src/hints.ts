@@ -20,6 +20,8 @@ const HINTS: Readonly<Record<ServerReason | ClientReason, Hint>> = {
   UNIMPLEMENTED:
     "Check that --address is the service's gRPC port (50051 by default) and that its version is this one's or newer.",
   PAGE_TOKEN_INVALID: "The service forgot where the listing was, as after a restored backup. Run it again.",
+  INTERRUPTED:
+    "The service stopped meanwhile, and the change may have been made, in part or whole. Look, or run it again.",
   OWNER_ID_INVALID:
     "Choose another id. An owner is written KIND/ID, such as agent/ada; an id has no slash and no leading dot.",
   OWNER_NAME_TWIN: ({ existing }) =>

@@ -66,6 +66,14 @@ export function draining(): ReverieError {
   return new ReverieError("DRAINING", "The service is shutting down. Try again.", { retryAfterMs: 1000 });
 }
 
+export function interrupted(): ReverieError {
+  return new ReverieError(
+    "INTERRUPTED",
+    "The service shut down while the call ran. If it writes, it may have been carried out, in part or whole: send the same again, with the same ids.",
+    { retryAfterMs: 1000 },
+  );
+}
+
 export function messageTooLarge(direction: "request" | "response", limitBytes: number): ReverieError {
   const advice = direction === "request" ? "Send smaller messages." : "Ask for less at a time.";
   return new ReverieError("MESSAGE_TOO_LARGE", `A ${direction} message is larger than ${limitBytes} bytes. ${advice}`, {

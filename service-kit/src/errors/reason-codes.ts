@@ -14,6 +14,7 @@ export const reasonCode: Readonly<Record<Reason, Code>> = {
   METADATA_TOO_LARGE: Code.ResourceExhausted,
   UNIMPLEMENTED: Code.Unimplemented,
   PAGE_TOKEN_INVALID: Code.InvalidArgument,
+  INTERRUPTED: Code.Unavailable,
   OWNER_ID_INVALID: Code.InvalidArgument,
   OWNER_NAME_TWIN: Code.AlreadyExists,
   OWNER_PATH_UNSAFE: Code.FailedPrecondition,

@@ -18,7 +18,6 @@ const ignore = (): void => {};
  * takes the place of grpc-js's own stream objects, which would read and buffer ahead.
  */
 export class GrpcCall implements OpenCall {
-  readonly isStream: boolean;
   readonly expiresAt: number;
   readonly #base: ServerInterceptingCallInterface;
   readonly #method: GuardedMethod;
@@ -41,7 +40,6 @@ export class GrpcCall implements OpenCall {
     headers: IncomingHttpHeaders,
     refusal?: ReverieError,
   ) {
-    this.isStream = method.isStream;
     this.#base = base;
     this.#method = method;
     this.#guard = guard;
@@ -199,7 +197,7 @@ export class GrpcCall implements OpenCall {
     this.#ended = true;
     this.#guard.closed(this, this.#method, code, this.#startedAt, "grpc");
     this.#context.abort(reason);
-    if (!this.isStream) return;
+    if (!this.#method.isStream) return;
     this.#requests?.abort(reason ?? cancelled());
     this.#releaseWrite();
     const responses = this.#responses;

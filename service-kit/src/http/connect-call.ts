@@ -6,7 +6,6 @@ import type { Guard, GuardedMethod, OpenCall } from "../rpc/guard.js";
 
 /** One call on the Connect listener, from admission to its end. */
 export class ConnectCall implements OpenCall {
-  readonly isStream: boolean;
   readonly expiresAt = Number.POSITIVE_INFINITY;
   /** For the handler: its signal ends on drain too. */
   readonly context: HandlerContext;
@@ -22,7 +21,6 @@ export class ConnectCall implements OpenCall {
 
   /** Throws when the call must not reach its handler; it is counted all the same. */
   constructor(guard: Guard, method: GuardedMethod, context: HandlerContext) {
-    this.isStream = method.isStream;
     this.#guard = guard;
     this.#method = method;
     this.#signal = context.signal;

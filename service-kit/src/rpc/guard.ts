@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { deadlineExceeded, draining } from "../errors/normalize-error.js";
+import { deadlineExceeded, draining, interrupted } from "../errors/normalize-error.js";
 import { ReverieError } from "../errors.js";
 import type { Logger } from "../log/logger.js";
 import { MAX_METADATA_BYTES } from "./limits.js";
@@ -20,7 +20,6 @@ export interface GuardedMethod extends RpcMethod {
 
 /** A call in flight, as drain sees it. */
 export interface OpenCall {
-  readonly isStream: boolean;
   /** When the guard ends it at the latest, of `performance.now()`; Infinity: it has a timer of its own, or no limit. */
   readonly expiresAt: number;
   /** Ends the call with this error; does nothing when it has ended. */
@@ -38,7 +37,7 @@ export class Guard {
   readonly logger: Logger;
   readonly methods: ReadonlyMap<string, GuardedMethod>;
   readonly #auth: TokenAuth;
-  readonly #calls = new Set<OpenCall>();
+  readonly #calls = new Map<OpenCall, GuardedMethod>();
   readonly #debug: boolean;
   readonly #unknownMetrics: MethodMetrics;
   #draining = false;
@@ -86,7 +85,7 @@ export class Guard {
   }
 
   opened(call: OpenCall, method: GuardedMethod): void {
-    this.#calls.add(call);
+    this.#calls.set(call, method);
     if (method.isStream) method.metrics.streamOpened();
   }
 
@@ -111,18 +110,18 @@ export class Guard {
 
   /** Ends calls that sent no deadline and ran for the longest one allowed. Called every second or so. */
   sweep(now: number = performance.now()): void {
-    for (const call of [...this.#calls]) if (call.expiresAt <= now) call.fail(deadlineExceeded());
+    for (const call of [...this.#calls.keys()]) if (call.expiresAt <= now) call.fail(deadlineExceeded());
   }
 
   /** From now on nothing is admitted; open streams end. */
   drain(): void {
     this.#draining = true;
-    for (const call of [...this.#calls]) if (call.isStream) call.fail(draining());
+    for (const [call, method] of [...this.#calls]) if (method.isStream) call.fail(ended(method));
   }
 
   /** Ends whatever is still in flight. */
   failAll(): void {
-    for (const call of [...this.#calls]) call.fail(draining());
+    for (const [call, method] of [...this.#calls]) call.fail(ended(method));
   }
 
   /** Resolves when no call is in flight. */
@@ -130,6 +129,11 @@ export class Guard {
     if (this.#calls.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
+}
+
+/** What answers with a stream only reads; anything else may have changed something by now. */
+function ended(method: GuardedMethod): ReverieError {
+  return method.writesStream && !method.readsStream ? draining() : interrupted();
 }
 
 function guarded(method: RpcMethod, metrics: RpcMetrics): GuardedMethod {

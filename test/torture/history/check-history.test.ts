@@ -214,3 +214,15 @@ test("what was kept of a history gets the same verdict", () => {
   const file = keepHistory(dir, { owner: "agent/x", operations, watched: [] });
   expect(readHistory(file)).toEqual({ owner: "agent/x", operations, watched: [] });
 });
+
+test("a restore again of what a lost answer had restored finds no payload", () => {
+  const away = { call: "softDelete" as const, reply: { seq: 2, moved: true, refId: "r" } };
+  const again = { call: "restore" as const, refId: "r", reply: { refused: "TRASH_NOT_FOUND" } };
+  const back: [Step, number, number] = [{ call: "restore" as const, refId: "r" }, 30, never];
+  const begin: [Step, number, number][] = [
+    [stores("a", 1), 0, 10],
+    [away, 20, 25],
+  ];
+  expect(violations(...begin, back, [again, 40, 50], [lists(3, version("a", 1)), 60, 70])).toEqual([]);
+  expect(violations(...begin, [again, 40, 50])).not.toEqual([]);
+});

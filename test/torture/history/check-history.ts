@@ -17,7 +17,7 @@ import { OwnerModel } from "./owner-model.js";
 /** Steps back without coming further before the search goes on elsewhere. */
 const PATIENCE = 3_000;
 /** Fresh starts near the furthest seq, in another order, before a reply counts as wrong. */
-const FRESH_STARTS = 60;
+const FRESH_STARTS = 64;
 /** An owner's violations; what follows from a wrong reply would only repeat it. */
 const MOST = 10;
 
@@ -190,7 +190,7 @@ class Search {
   /** The wrong turn was taken not far before: each start is from another distance. Returns the seq to try anew. */
   private freshStart(): number {
     this.patience = PATIENCE;
-    const seq = Math.max(1, this.furthest - (8 << (this.freshStarts % 6)));
+    const seq = Math.max(1, this.furthest - (8 << (this.freshStarts % 8)));
     this.undo(seq);
     this.open[seq] = this.candidates(seq);
     return seq;

@@ -46,6 +46,7 @@ export class Claims {
       case "softDelete":
         return answerOf<"softDelete">(op)?.moved === false && this.some(i, (seq) => this.model.list(seq).length === 0);
       case "restore":
+        if (refused === "TRASH_NOT_FOUND") return this.some(i, (seq) => !this.model.isInTrash(op.refId, seq));
         return refused === "TRASH_RESTORE_CONFLICT" && this.some(i, (seq) => this.model.list(seq).length > 0);
       case "get": {
         const answer = answerOf<"get">(op);

@@ -105,6 +105,10 @@ export class OwnerModel {
       .filter((key) => key.startsWith(UNTOLD));
   }
 
+  isInTrash(key: string, seq?: number): boolean {
+    return this.trash.at(key, seq) !== undefined;
+  }
+
   restore(seq: number, key: string): boolean {
     const life = this.trash.at(key);
     if (life === undefined || this.list().length > 0) return false;

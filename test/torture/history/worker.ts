@@ -27,10 +27,15 @@ const MIX: Readonly<Record<Step, number>> = {
 type Step = Exclude<CallName, "softDelete" | "restore"> | "repeat";
 const STEPS = Object.entries(MIX).flatMap(([step, weight]) => Array<Step>(weight).fill(step as Step));
 
+/** Tries to empty the trash while nobody else calls. */
+const ROUNDS = 20;
+
 /** An owner, and how many calls it has had. */
 export interface Stage {
   readonly owner: Owner;
   calls: number;
+  /** While it is there, only the worker that moves the owner begins calls. */
+  held?: Promise<void> | undefined;
   /** One of its workers moves it to the trash and back. */
   readonly moving: boolean;
 }
@@ -58,6 +63,7 @@ export class Worker {
   /** Until `more` says no. */
   async run(more: () => boolean): Promise<void> {
     while (more()) {
+      if (!this.moves) await this.stage.held;
       if (this.moves && this.around.random() < 0.03) await this.thereAndBack();
       else await this.step(pick(this.around.random, STEPS));
     }
@@ -145,22 +151,53 @@ export class Worker {
     const { owner } = this;
     await this.call("softDelete", {}, () => client.trash.softDelete({ owner }));
     await this.step("remember");
-    for (const refId of await this.refs()) {
+    for (const refId of (await this.refs()) ?? []) {
       const restored = await this.call("restore", { refId }, () => client.trash.restore({ owner, refId }));
       if (restored !== undefined) continue;
       // Somebody has stored something: make room, and try once more.
-      await this.call("clear", { kinds: KINDS }, () => client.memory.clear({ owner, all: true }));
+      await this.makeRoom();
       await this.call("restore", { refId }, () => client.trash.restore({ owner, refId }));
+    }
+    await this.emptyTrash();
+  }
+
+  /**
+   * What a payload holds shows when it is back, and may be in doubt before: kept for long, it would leave the checker
+   * with more orders than it can try.
+   */
+  private async emptyTrash(): Promise<void> {
+    let release = (): void => {};
+    this.stage.held = new Promise((resolve) => {
+      release = resolve;
+    });
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        const refs = await this.refs();
+        if (refs?.length === 0) return;
+        const [refId] = refs ?? [];
+        if (refId === undefined) continue;
+        await this.makeRoom();
+        await this.call("restore", { refId }, () => this.around.client.trash.restore({ owner: this.owner, refId }));
+      }
+    } finally {
+      this.stage.held = undefined;
+      release();
     }
   }
 
-  private async refs(): Promise<string[]> {
+  private makeRoom(): Promise<unknown> {
+    const { owner } = this;
+    return this.call("clear", { kinds: KINDS }, () => this.around.client.memory.clear({ owner, all: true }));
+  }
+
+  /** undefined: the trash could not be read. */
+  private async refs(): Promise<string[] | undefined> {
     const refs: string[] = [];
     try {
       for await (const part of this.around.client.trash.listTrash({ owner: this.owner }))
         refs.push(...part.refs.filter(({ hasPayload }) => hasPayload).map(({ refId }) => refId));
     } catch {
-      // The next time.
+      return undefined;
     }
     return refs;
   }

@@ -47,7 +47,7 @@ export async function afterwards<T>(run: () => Promise<T>): Promise<T> {
 
 /** HalfDone, but for errors that name themselves and don't say that nothing was done. */
 export function asHalfDone(error: unknown): unknown {
-  if (error instanceof ReverieError && !["DISK_FULL", "OVERLOADED"].includes(error.reason)) return error;
+  if (error instanceof ReverieError && !["DISK_FULL", "OVERLOADED", "DRAINING"].includes(error.reason)) return error;
   return new HalfDone("a change of the files was made, but maybe not durably", { cause: error });
 }
 
