@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatOwner, type MemoryClient, type MemoryKind, type Owner, toProtoOwner } from "@reverie/client";
 import { Kind } from "@reverie/proto/memory";
@@ -95,10 +95,11 @@ async function compareRecall(
   }
 }
 
-/** What a reader that knows nothing of Reverie finds: objects with a string id and text. */
+/** What a reader that knows nothing of Reverie finds: objects with a string id and text. Nothing while it is in the trash. */
 export function naiveRead(dataDir: string, { kind, id }: Owner): Pick<Seen, "id" | "text" | "kind">[] {
   const directory = join(dataDir, kind, id);
   const found: Pick<Seen, "id" | "text" | "kind">[] = [];
+  if (!existsSync(directory)) return found;
   for (const name of readdirSync(directory).filter((name) => name.endsWith(".jsonl"))) {
     for (const line of readFileSync(join(directory, name), "utf8").split("\n")) {
       const entry = parse(line);
