@@ -2,8 +2,6 @@ import type { ClientReason, ReverieError, ServerReason } from "@reverie/client";
 
 type Hint = string | ((metadata: Readonly<Record<string, string>>) => string);
 
-const TRY_AGAIN = "Nothing was stored. Try again in a moment.";
-
 /** The next step after each failure, in terms of the command line. */
 const HINTS: Readonly<Record<ServerReason | ClientReason, Hint>> = {
   INTERNAL: ({ error_id: id }) =>
@@ -45,9 +43,10 @@ const HINTS: Readonly<Record<ServerReason | ClientReason, Hint>> = {
   WATCH_CURSOR_EXPIRED: "What followed can't be replayed. List the owner, then watch anew, without --after.",
   SEQ_NOT_REACHED: ({ seq }) =>
     `The service knows less than you${seq === undefined ? "" : ` (its seq is ${seq})`}: its data come from an older copy. List again; watch without --after.`,
-  LOG_STOPPED: `A write failed on the service's disk. ${TRY_AGAIN}`,
+  LOG_STOPPED:
+    "The service can't read or write its files, and its log says why. The change may have been made: look, or run it again in a moment.",
   DISK_FULL: "The service's disk is full. Free some space; `reverie forget` and `reverie trash purge` still work.",
-  OVERLOADED: `The service is short of memory or file descriptors. ${TRY_AGAIN}`,
+  OVERLOADED: "The service is short of memory or file descriptors. Nothing was stored. Try again in a moment.",
   TRASH_NOT_FOUND: "`reverie trash list OWNER` shows the refs that there are.",
   TRASH_RESTORE_CONFLICT:
     "The owner lives again. Look at it with `reverie list`; to put the older one back, send it to the trash first: `reverie trash delete OWNER`.",
