@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { mortalFs } from "../../../test/torture/crash-states/mortal-fs.js";
-import { seededRandom } from "../../../test/torture/random.js";
-import { type VolatileFs, volatileFs } from "../../../test/torture/volatile/volatile-fs.js";
+import { VolatileDisk } from "../../../test/torture/volatile/volatile-disk.js";
 import { type Fs, realFs } from "../../src/store/jsonl/fs.js";
 import { openJsonlStore } from "../../src/store/jsonl/jsonl-store.js";
 import { encodeForget } from "../../src/store/jsonl/line.js";
@@ -97,13 +96,7 @@ async function dieAndGoOn(template: string, dir: string, fatal: number, scenario
   const base = join(dir, String(fatal));
   const root = join(base, "data");
   cpSync(template, root, { recursive: true });
-  let boots = 0;
-  let running: VolatileFs | undefined;
-  const boot = (): Fs => {
-    running?.powerOff();
-    running = volatileFs({ base, limbo: `${base}-limbo-${boots++}`, random: seededRandom(fatal), earlyChance: early });
-    return running;
-  };
+  const machine = new VolatileDisk({ base, limbo: `${base}-limbo`, seed: fatal, earlyChance: early });
   const wrong: string[] = [];
   const say = (when: string, what: string): number => wrong.push(`change ${fatal}, ${when}: ${what}`);
   const compare = async (fs: Fs, when: string, finished: boolean): Promise<void> => {
@@ -120,7 +113,7 @@ async function dieAndGoOn(template: string, dir: string, fatal: number, scenario
     if (finished && all.includes("text of erased")) say(when, "what was forgotten is still there");
   };
 
-  const disk = boot();
+  const disk = machine.boot();
   const mortal = mortalFs(between(disk), fatal);
   let survived = false;
   const life = async (): Promise<void> => {
@@ -128,16 +121,16 @@ async function dieAndGoOn(template: string, dir: string, fatal: number, scenario
     survived = true;
   };
   await Promise.race([life(), mortal.death]);
-  const next = death === "kill" ? disk : boot();
+  const next = death === "kill" ? disk : machine.boot();
   await compare(next, `after the ${death}`, survived && death === "kill");
   const second = await check(root, { fix: true, adopt: true, fs: next });
   if (second.summary.remaining > 0) say("second run", JSON.stringify(second.findings.filter(({ done }) => !done)));
   await compare(next, "after a second run", true);
-  const last = boot();
+  const last = machine.boot();
   await compare(last, "after a power cut then", true);
   const third = await check(root, { fix: true, adopt: true, fs: last });
   if (third.findings.length > 0) say("third run", JSON.stringify(third.findings));
-  running?.powerOff();
+  machine.end();
   rmSync(base, { recursive: true });
   return { survived, wrong };
 }

@@ -1,14 +1,13 @@
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ReverieError } from "@reverie/service-kit/errors";
-import type { Fs } from "../../../memory-service/src/store/jsonl/fs.js";
 import {
   type JsonlStore,
   type JsonlStoreOptions,
   openJsonlStore,
 } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
 import { DataDirectoryError } from "../../../memory-service/src/store/jsonl/root.js";
-import { type VolatileFs, volatileFs } from "../volatile/volatile-fs.js";
+import { VolatileDisk } from "../volatile/volatile-disk.js";
 import { type Call, type Ending, type Fault, FaultyFs } from "./faulty-fs.js";
 import type { Scenario, Stage } from "./scenarios.js";
 import {
@@ -81,7 +80,7 @@ export function runPoint(
 class Point {
   private readonly faulty: FaultyFs;
   private readonly wrong: string[] = [];
-  private readonly disks: VolatileFs[] = [];
+  private readonly disk: VolatileDisk;
   private readonly options: JsonlStoreOptions;
   private readonly scenario: Scenario;
   private elapsedMs = 0;
@@ -96,7 +95,8 @@ class Point {
     volatile = false,
   ) {
     this.scenario = prepared.scenario;
-    this.faulty = new FaultyFs(volatile ? this.afterCut() : undefined);
+    this.disk = new VolatileDisk({ base: root, limbo: `${root}-limbo` });
+    this.faulty = new FaultyFs(volatile ? this.disk.boot() : undefined);
     const now = (): number => Date.now() + this.elapsedMs;
     this.options = { root, reserveBytes: 4096, ...this.scenario.options, fs: this.faulty.fs, now };
     cpSync(prepared.template, root, { recursive: true });
@@ -141,22 +141,9 @@ class Point {
       this.say(`${error instanceof Error ? error.stack : error}`);
       return { beyond: false, acknowledged: false, wrong: this.wrong };
     } finally {
-      for (const disk of this.disks) disk.powerOff();
+      this.disk.end();
       rmSync(this.root, { recursive: true, force: true });
-      rmSync(this.limbo, { recursive: true, force: true });
     }
-  }
-
-  private get limbo(): string {
-    return `${this.root}-limbo`;
-  }
-
-  /** What the disk holds, with an empty page cache. */
-  private afterCut(): Fs {
-    for (const disk of this.disks.splice(0)) disk.powerOff();
-    const disk = volatileFs({ base: this.root, limbo: this.limbo });
-    this.disks.push(disk);
-    return disk;
   }
 
   /** Begins, and performs the operation with its nth call failing. */
@@ -275,7 +262,7 @@ class Point {
   private async cutPower(store: JsonlStore): Promise<void> {
     await this.insist(store);
     await this.faulty.die();
-    const again = await openJsonlStore({ ...this.options, fs: this.afterCut() });
+    const again = await openJsonlStore({ ...this.options, fs: this.disk.boot() });
     const { after } = this.prepared;
     const state = await stateOf(again);
     if (!same(state, after) && !this.mayLag(state))

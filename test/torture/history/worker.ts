@@ -152,11 +152,10 @@ export class Worker {
     await this.call("softDelete", {}, () => client.trash.softDelete({ owner }));
     await this.step("remember");
     for (const refId of (await this.refs()) ?? []) {
-      const restored = await this.call("restore", { refId }, () => client.trash.restore({ owner, refId }));
-      if (restored !== undefined) continue;
+      if ((await this.restore(refId)) !== undefined) continue;
       // Somebody has stored something: make room, and try once more.
       await this.makeRoom();
-      await this.call("restore", { refId }, () => client.trash.restore({ owner, refId }));
+      await this.restore(refId);
     }
     await this.emptyTrash();
   }
@@ -177,12 +176,18 @@ export class Worker {
         const [refId] = refs ?? [];
         if (refId === undefined) continue;
         await this.makeRoom();
-        await this.call("restore", { refId }, () => this.around.client.trash.restore({ owner: this.owner, refId }));
+        await this.restore(refId);
       }
     } finally {
       this.stage.held = undefined;
       release();
     }
+  }
+
+  /** undefined: refused, or unknown. */
+  private restore(refId: string): Promise<object | undefined> {
+    const { owner } = this;
+    return this.call("restore", { refId }, () => this.around.client.trash.restore({ owner, refId }));
   }
 
   private makeRoom(): Promise<unknown> {

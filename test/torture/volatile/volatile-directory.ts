@@ -41,18 +41,20 @@ export class FileNode {
   static make(disk: Disk, mode: number): FileNode {
     const node = new FileNode(disk, { directory: undefined, name: `file-${disk.count++}` });
     const fd = openSync(realPath(disk, node.place), constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, mode);
-    node.opened = new VolatileFile(fd, Buffer.alloc(0), disk.habits);
-    disk.files.add(node.opened);
+    node.hold(fd, Buffer.alloc(0));
     return node;
   }
 
   /** Read from the disk when first needed: at the latest when it is opened. */
   load(): VolatileFile {
-    if (this.opened === undefined) {
-      const path = realPath(this.disk, this.place);
-      this.opened = new VolatileFile(openSync(path, constants.O_RDWR), readFileSync(path), this.disk.habits);
-      this.disk.files.add(this.opened);
-    }
+    if (this.opened !== undefined) return this.opened;
+    const path = realPath(this.disk, this.place);
+    return this.hold(openSync(path, constants.O_RDWR), readFileSync(path));
+  }
+
+  private hold(fd: number, durable: Buffer): VolatileFile {
+    this.opened = new VolatileFile(fd, durable, this.disk.habits);
+    this.disk.files.add(this.opened);
     return this.opened;
   }
 }

@@ -41,8 +41,7 @@ export const realFs: Fs = {
   mkdir: async (path, mode) => void (await nodeFs.promises.mkdir(path, { mode })),
   rmdir: promisify(nodeFs.rmdir) as Fs["rmdir"],
   readdir: (path) => nodeFs.promises.readdir(path, { withFileTypes: true }),
-  readFile: (path) =>
-    nodeFs.promises.readFile(path, { flag: (nodeFs.constants.O_RDONLY | nodeFs.constants.O_NONBLOCK) as never }),
+  readFile: (path) => nodeFs.promises.readFile(path, { flag: nodeFs.constants.O_RDONLY | nodeFs.constants.O_NONBLOCK }),
   readSync: nodeFs.readSync,
   fstatSync: nodeFs.fstatSync as Fs["fstatSync"],
   lstatSync: (path) => nodeFs.lstatSync(path, { throwIfNoEntry: false }),

@@ -328,15 +328,11 @@ export class JsonlStore implements MemoryStore {
   }
 
   private startTimers(): void {
-    const { log } = this.context;
-    const sweep = (): void => {
-      this.sweepTrash(false).catch((error: unknown) => log.warn({ err: error }, "the trash could not be swept"));
+    const warning = (run: () => Promise<unknown>, message: string) => (): void => {
+      run().catch((error: unknown) => this.context.log.warn({ err: error }, message));
     };
-    const lookForRoom = (): void => {
-      this.lookForRoom().catch((error: unknown) =>
-        log.warn({ err: error }, "the data directory could not be looked at"),
-      );
-    };
+    const sweep = warning(() => this.sweepTrash(false), "the trash could not be swept");
+    const lookForRoom = warning(() => this.lookForRoom(), "the data directory could not be looked at");
     this.timers.push(setInterval(sweep, HOUR_MS).unref(), setInterval(lookForRoom, RESERVE_RETRY_MS).unref());
     sweep();
   }

@@ -4,9 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { mortalFs } from "../../../../test/torture/crash-states/mortal-fs.js";
-import { seededRandom } from "../../../../test/torture/random.js";
-import { type VolatileFs, volatileFs } from "../../../../test/torture/volatile/volatile-fs.js";
-import type { Fs } from "../../../src/store/jsonl/fs.js";
+import { VolatileDisk } from "../../../../test/torture/volatile/volatile-disk.js";
 import { agent, listAll } from "../support.js";
 import { type Command, lively } from "./commands.js";
 import type { Invariant } from "./holds.js";
@@ -19,15 +17,8 @@ const MOST_CHANGES = 150;
 export const powerCutCostsNothing: Invariant = (sabotage?: Sabotage) =>
   fc.asyncProperty(lively, fc.nat(MOST_CHANGES), fc.nat(), async (commands, fatal, seed) => {
     const root = mkdtempSync(join(tmpdir(), "reverie-cut-"));
-    let boots = 0;
-    let running: VolatileFs | undefined;
-    const boot = (): Fs => {
-      running?.powerOff();
-      const limbo = `${root}-limbo-${boots++}`;
-      running = volatileFs({ base: root, limbo, random: seededRandom(seed), earlyChance: 0.3 });
-      return running;
-    };
-    const mortal = mortalFs(boot(), fatal);
+    const disk = new VolatileDisk({ base: root, limbo: `${root}-limbo`, seed, earlyChance: 0.3 });
+    const mortal = mortalFs(disk.boot(), fatal);
     const world = new World({}, { root, durability: "fsync", fs: sabotage?.fs?.(mortal.fs) ?? mortal.fs });
     let underway: Command | undefined;
     const gone = new Set<string>();
@@ -47,7 +38,7 @@ export const powerCutCostsNothing: Invariant = (sabotage?: Sabotage) =>
     try {
       await Promise.race([life(), mortal.death]);
       const touched = idsOf(underway);
-      const after = new World({}, { root, durability: "fsync", fs: boot() });
+      const after = new World({}, { root, durability: "fsync", fs: disk.boot() });
       await after.open();
       try {
         const seen = await listAll(after.store);
@@ -59,8 +50,7 @@ export const powerCutCostsNothing: Invariant = (sabotage?: Sabotage) =>
         await after.store.close();
       }
     } finally {
-      running?.powerOff();
-      for (let i = 0; i < boots; i++) rmSync(`${root}-limbo-${i}`, { recursive: true, force: true });
+      disk.end();
       rmSync(root, { recursive: true, force: true });
     }
   }) as ReturnType<Invariant>;
