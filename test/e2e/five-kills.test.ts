@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ServiceBundle } from "../lib/service-bundle.js";
 import { runKills } from "../torture/kills/run-kills.js";
-import { bundleService, type ServiceBundle } from "../torture/kills/service-bundle.js";
-import { victimRig } from "../torture/kills/victims.js";
+import { bundleVictims, victimRig } from "../torture/kills/victims.js";
 import { temporaryDirectory } from "./support/service.js";
 
 // The short form of test/torture/kills/part.ts, which has the controls.
@@ -11,7 +11,7 @@ const BUSY_MACHINE_MS = 300_000;
 
 let bundle: ServiceBundle;
 beforeAll(async () => {
-  bundle = await bundleService();
+  bundle = await bundleVictims();
 });
 afterAll(() => bundle.remove());
 

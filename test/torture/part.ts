@@ -1,3 +1,6 @@
+import type * as scorecard from "../lib/scorecard.js";
+import type { PartContext, Target } from "../lib/scorecard.js";
+
 /** How much of everything; `sizeOf` gives it for a number of kills. */
 export interface Size {
   /** kill -9 of a busy service. */
@@ -29,41 +32,13 @@ export function sizeOf(cycles: number): Size {
   };
 }
 
-export interface Context {
-  /** An empty directory of the part's own, on the disk under test. Removed afterwards. */
-  readonly dir: string;
+export interface Context extends PartContext {
   readonly size: Size;
-  /** The same seed makes the same choices; what the machine does in between stays its own. */
-  readonly seed: number;
-  /** Says how far it is, for people: "37 of 200 kills". */
-  readonly progress: (text: string) => void;
 }
 
-/** One figure of the scorecard. */
-export interface Measure {
-  readonly id: string;
-  readonly unit: string;
-  /** `none`: must be 0. `some`: a negative control, which must find something. */
-  readonly wanted: "none" | "some";
-}
+export type Part = scorecard.Part<Context>;
 
-export interface Outcome {
-  /** By the measures' ids; each has one. */
-  readonly values: Readonly<Record<string, number>>;
-  /** What to read beside them: acknowledged, torn, seconds. */
-  readonly facts: Readonly<Record<string, number | string>>;
-  /** What was found wrong, for people. Controls' findings aren't among them. */
-  readonly findings: readonly string[];
-}
-
-/** A part of the scorecard: it hurts a store in one way, and counts what that broke. */
-export interface Part {
-  /** As `--only` names it. */
-  readonly name: string;
-  /** One line for people. */
-  readonly title: string;
-  readonly measures: readonly Measure[];
-  /** Why it can't run here, and what to do; undefined when it can. */
-  readonly obstacle?: () => string | undefined;
-  readonly run: (context: Context) => Promise<Outcome>;
-}
+/** Harm: there must be none. */
+export const NONE: Target = { relation: "=", value: 0 };
+/** What a negative control finds: some harm, or the rig can't see any. */
+export const SOME: Target = { relation: ">=", value: 1 };

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { runPart } from "../../lib/scorecard.js";
 import { sizeOf } from "../part.js";
-import { runPart } from "../scorecard.js";
 import { alteredTextsPart } from "./part.js";
 
 test("a damaged log serves no altered text, and loses nothing but what was damaged; without checksums it would", {

@@ -1,4 +1,4 @@
-import { between, type Random } from "../random.js";
+import { between, type Random } from "../../lib/random.js";
 
 /** A changed log, and which of its bytes are no longer where or what they were. */
 export interface Damage {

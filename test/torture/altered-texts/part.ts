@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import type { Context, Outcome, Part } from "../part.js";
-import { seededRandom } from "../random.js";
+import { seededRandom } from "../../lib/random.js";
+import type { Outcome } from "../../lib/scorecard.js";
+import { type Context, NONE, type Part, SOME } from "../part.js";
 import { bitFlip, type Damage, damages, truncated } from "./damage.js";
 import { openLog, openStore, type Verdict } from "./open-damaged.js";
 import { type SampleLog, sampleLog, withoutChecksums } from "./sample-log.js";
@@ -26,9 +27,9 @@ export const alteredTextsPart: Part = {
     {
       id: "altered_texts",
       unit: "damaged logs",
-      wanted: "none",
+      target: NONE,
     },
-    { id: "altered_control", unit: "texts", wanted: "some" },
+    { id: "altered_control", unit: "texts", target: SOME },
   ],
   run,
 };

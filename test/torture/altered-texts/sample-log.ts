@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type JsonlStore, openJsonlStore } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
 import { decodeLine, metaOf } from "../../../memory-service/src/store/jsonl/line.js";
 import type { NewEntry, OwnerRef } from "../../../memory-service/src/store/store.js";
-import { between, pick, type Random } from "../random.js";
+import { between, pick, type Random } from "../../lib/random.js";
 
 export const owner: OwnerRef = { kind: "agent", id: "x" };
 

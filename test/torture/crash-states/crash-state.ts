@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { between, pick, type Random } from "../random.js";
+import { between, pick, type Random } from "../../lib/random.js";
 import { touches } from "./recording-fs.js";
 import { type Action, type NodeId, ROOT, type Step, type Trace } from "./trace.js";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type Fs, O_DIRECTORY } from "../../../memory-service/src/store/jsonl/fs.js";
-import { seededRandom } from "../random.js";
+import { seededRandom } from "../../lib/random.js";
 import { volatileFs } from "../volatile/volatile-fs.js";
 import { controls } from "./controls.js";
 import { crashState } from "./crash-state.js";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { Context, Outcome, Part } from "../part.js";
+import type { Outcome } from "../../lib/scorecard.js";
+import { type Context, NONE, type Part, SOME } from "../part.js";
 import { controls } from "./controls.js";
 import { type Recorded, record } from "./record.js";
 import { runStates } from "./run-states.js";
@@ -13,11 +14,11 @@ export const crashStatesPart: Part = {
   name: "crash-states",
   title: "States that a crash may leave on the disk",
   measures: [
-    { id: "crash_state_failures", unit: "states", wanted: "none" },
+    { id: "crash_state_failures", unit: "states", target: NONE },
     {
       id: "crash_state_control",
       unit: "states",
-      wanted: "some",
+      target: SOME,
     },
   ],
   run,

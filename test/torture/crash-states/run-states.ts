@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { realFs } from "../../../memory-service/src/store/jsonl/fs.js";
+import { between, type Random, seededRandom } from "../../lib/random.js";
 import { ExpectedOwner } from "../expected-owner.js";
-import { between, type Random, seededRandom } from "../random.js";
 import { BYTES, crashState, digestOf, type Files, type Habit, NAMES, writeState } from "./crash-state.js";
 import type { Recorded } from "./record.js";
 import { openOn, owners, Promised } from "./store-script.js";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { Context, Outcome, Part } from "../part.js";
+import type { Outcome } from "../../lib/scorecard.js";
+import { type Context, NONE, type Part, SOME } from "../part.js";
 import { faults, runFaults, swallowed } from "./run-faults.js";
 import { scenarios } from "./scenarios.js";
 
@@ -11,8 +12,8 @@ export const faultsPart: Part = {
   name: "faults",
   title: "Every call to the file system fails in turn",
   measures: [
-    { id: "nth_call_failures", unit: "calls", wanted: "none" },
-    { id: "nth_call_control", unit: "calls", wanted: "some" },
+    { id: "nth_call_failures", unit: "calls", target: NONE },
+    { id: "nth_call_control", unit: "calls", target: SOME },
   ],
   run,
 };

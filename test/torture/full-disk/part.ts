@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Context, Outcome, Part } from "../part.js";
+import type { Outcome } from "../../lib/scorecard.js";
+import { type Context, NONE, type Part, SOME } from "../part.js";
 import { fillDisk } from "./fill-disk.js";
 import { limitFiles } from "./limit-files.js";
 import { mountSmallDisk, unmountSmallDisk } from "./small-disk.js";
@@ -14,8 +15,8 @@ export const fullDiskPart: Part = {
   name: "full-disk",
   title: "A real disk of 1 MiB, and limits of files",
   measures: [
-    { id: "full_disk_failures", unit: "promises", wanted: "none" },
-    { id: "full_disk_control", unit: "promises", wanted: "some" },
+    { id: "full_disk_failures", unit: "promises", target: NONE },
+    { id: "full_disk_control", unit: "promises", target: SOME },
   ],
   obstacle,
   run,

@@ -1,4 +1,4 @@
-import { seededRandom, shuffle } from "../random.js";
+import { seededRandom, shuffle } from "../../lib/random.js";
 import { type Bounds, boundsOf, isChange } from "./bounds.js";
 import type { WatchEvent } from "./check-watch.js";
 import { Claims } from "./claims.js";

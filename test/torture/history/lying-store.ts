@@ -1,5 +1,5 @@
 import type { AppendResult, ListPage, MemoryStore, OwnerRef } from "../../../memory-service/src/store/store.js";
-import type { Random } from "../random.js";
+import type { Random } from "../../lib/random.js";
 
 /** What a store does wrong now and then. */
 export const LIES = ["stale reads", "lost writes", "one seq for two writes", "forgotten entries kept"] as const;

@@ -2,9 +2,10 @@ import { join } from "node:path";
 import { openJsonlStore } from "../../../memory-service/src/store/jsonl/jsonl-store.js";
 import { startContractServer } from "../../contract/support/contract-server.js";
 import { ServiceProcess } from "../../e2e/support/service-process.js";
+import { seededRandom } from "../../lib/random.js";
+import type { Outcome } from "../../lib/scorecard.js";
 import { keptDirectory } from "../kept-directory.js";
-import type { Context, Outcome, Part } from "../part.js";
-import { seededRandom } from "../random.js";
+import { type Context, NONE, type Part, SOME } from "../part.js";
 import { keepHistory } from "./kept-history.js";
 import { LIES, type Lie, lyingStore } from "./lying-store.js";
 import { type HistoryReport, runHistory } from "./run-history.js";
@@ -20,8 +21,8 @@ export const historyPart: Part = {
   name: "history",
   title: "Concurrent clients' replies, retries included, fit one order an owner",
   measures: [
-    { id: "history_violations", unit: "replies", wanted: "none" },
-    { id: "history_control", unit: "replies", wanted: "some" },
+    { id: "history_violations", unit: "replies", target: NONE },
+    { id: "history_control", unit: "replies", target: SOME },
   ],
   run: async (context): Promise<Outcome> => {
     const { violations, wrong, ...facts } = await honest(context);

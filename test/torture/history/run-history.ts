@@ -1,5 +1,5 @@
 import { createMemoryClient, formatOwner, type MemoryClient, type Owner } from "@reverie/client";
-import { seededRandom } from "../random.js";
+import { seededRandom } from "../../lib/random.js";
 import { checkHistory } from "./check-history.js";
 import { checkWatch } from "./check-watch.js";
 import type { OwnerHistory } from "./kept-history.js";

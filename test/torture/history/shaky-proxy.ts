@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import type { Random } from "../random.js";
+import type { Random } from "../../lib/random.js";
 
 export interface ProxyOptions {
   readonly random: Random;

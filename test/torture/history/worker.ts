@@ -1,6 +1,6 @@
 import { type MemoryClient, type Owner, ReverieError, toProtoOwner } from "@reverie/client";
 import { Kind } from "@reverie/proto/memory";
-import { between, pick, type Random } from "../random.js";
+import { between, pick, type Random } from "../../lib/random.js";
 import type { Arguments, CallName, Item } from "./operation.js";
 import { KINDS } from "./owner-model.js";
 import type { Recorder } from "./recorder.js";

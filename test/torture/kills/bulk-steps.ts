@@ -1,7 +1,7 @@
 import { toProtoOwner } from "@reverie/client";
 import { Kind } from "@reverie/proto/memory";
+import { between, pick, type Random } from "../../lib/random.js";
 import type { Expected, Sent } from "../expected-owner.js";
-import { between, pick, type Random } from "../random.js";
 import type { Desk, Surroundings } from "./habits.js";
 
 const PROTO_KINDS = { episodic: Kind.EPISODIC, semantic: Kind.SEMANTIC, working: Kind.WORKING } as const;

@@ -1,6 +1,6 @@
 import type { MemoryClient, MemoryKind, Owner } from "@reverie/client";
+import type { Random } from "../../lib/random.js";
 import type { Expected, ExpectedOwner, Sent } from "../expected-owner.js";
-import type { Random } from "../random.js";
 
 /** A writer holds about this many entries; beyond it forgets more than it stores. */
 const ENOUGH = 120;

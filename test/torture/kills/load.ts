@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createMemoryClient, formatOwner, type MemoryClient, type MemoryClientOptions } from "@reverie/client";
+import { between, type Random } from "../../lib/random.js";
 import type { Sent } from "../expected-owner.js";
-import { between, type Random } from "../random.js";
 import { CAP_BYTES, type Member, makeCast } from "./cast.js";
 import { inspect, naiveRead } from "./inspect.js";
 

@@ -1,11 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Outcome } from "../../lib/scorecard.js";
+import type { ServiceBundle } from "../../lib/service-bundle.js";
 import { keptDirectory } from "../kept-directory.js";
-import type { Context, Outcome, Part } from "../part.js";
+import { type Context, NONE, type Part, SOME } from "../part.js";
 import { findingsOf } from "./findings-of.js";
 import { type KillReport, runKills } from "./run-kills.js";
-import { bundleService, type ServiceBundle } from "./service-bundle.js";
-import { type Victim, victimRig } from "./victims.js";
+import { bundleVictims, type Victim, victimRig } from "./victims.js";
 
 /** A control that found nothing after so many kills finds nothing. */
 const MAX_CONTROL_KILLS = 20;
@@ -17,17 +18,17 @@ export const killNinePart: Part = {
   name: "kill-nine",
   title: "kill -9 of a busy service, and simulated power cuts",
   measures: [
-    { id: "kill9_lost", unit: "entries", wanted: "none" },
-    { id: "kill9_resurrected", unit: "entries", wanted: "none" },
-    { id: "kill9_unreadable", unit: "lines, answers", wanted: "none" },
-    { id: "kill9_control", unit: "entries", wanted: "some" },
-    { id: "simulated_cut_lost", unit: "entries", wanted: "none" },
-    { id: "simulated_cut_resurrected", unit: "entries", wanted: "none" },
-    { id: "simulated_cut_wrong", unit: "answers", wanted: "none" },
-    { id: "simulated_cut_control", unit: "entries", wanted: "some" },
+    { id: "kill9_lost", unit: "entries", target: NONE },
+    { id: "kill9_resurrected", unit: "entries", target: NONE },
+    { id: "kill9_unreadable", unit: "lines, answers", target: NONE },
+    { id: "kill9_control", unit: "entries", target: SOME },
+    { id: "simulated_cut_lost", unit: "entries", target: NONE },
+    { id: "simulated_cut_resurrected", unit: "entries", target: NONE },
+    { id: "simulated_cut_wrong", unit: "answers", target: NONE },
+    { id: "simulated_cut_control", unit: "entries", target: SOME },
   ],
   run: async (context) => {
-    const bundle = await bundleService();
+    const bundle = await bundleVictims();
     try {
       return await killNine(context, bundle);
     } finally {

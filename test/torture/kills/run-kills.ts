@@ -1,7 +1,7 @@
 import type { MemoryClient } from "@reverie/client";
 import { type ProcessOptions, ServiceProcess } from "../../e2e/support/service-process.js";
-import { atExit } from "../at-exit.js";
-import { seededRandom } from "../random.js";
+import { atExit } from "../../lib/at-exit.js";
+import { seededRandom } from "../../lib/random.js";
 import { Evidence } from "./evidence.js";
 import { Load, type LoadReport } from "./load.js";
 

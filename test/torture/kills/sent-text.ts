@@ -1,4 +1,4 @@
-import { between, pick, type Random } from "../random.js";
+import { between, pick, type Random } from "../../lib/random.js";
 
 const WORDS = [
   "the",

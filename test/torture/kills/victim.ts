@@ -1,6 +1,6 @@
 // The service as a test build: its file system loses on SIGKILL what a power cut loses.
 
-import { seededRandom } from "../random.js";
+import { seededRandom } from "../../lib/random.js";
 import { runTestBuild } from "../run-test-build.js";
 import { volatileFs } from "../volatile/volatile-fs.js";
 

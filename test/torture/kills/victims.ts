@@ -1,8 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { between, seededRandom } from "../random.js";
+import { checkout } from "../../e2e/support/service-process.js";
+import { between, seededRandom } from "../../lib/random.js";
+import { bundleService, type ServiceBundle } from "../../lib/service-bundle.js";
 import type { Rig } from "./run-kills.js";
-import type { ServiceBundle } from "./service-bundle.js";
 
 /**
  * - `kill9`: the service on the real file system. The page cache survives.
@@ -14,6 +15,11 @@ export type Victim = "kill9" | "power-cut" | "power-cut-unsynced" | "late-writer
 
 /** Compaction comes often. */
 export const LOAD_FLAGS: readonly string[] = ["--compact-min-bytes", "4096"];
+
+/** What `victimRig` needs: the service, and its test build whose file system dies with it; see `victim.ts`. */
+export function bundleVictims(): Promise<ServiceBundle> {
+  return bundleService({ victim: `${checkout}test/torture/kills/victim.ts` });
+}
 
 /** A victim that SIGKILL ends, with its data below an empty directory. */
 export function victimRig(victim: Victim, bundle: ServiceBundle, dir: string, seed: number): Rig {
@@ -29,7 +35,7 @@ export function victimRig(victim: Victim, bundle: ServiceBundle, dir: string, se
       if (victim === "kill9") return { dataDir, entry: bundle.main, flags: LOAD_FLAGS };
       return {
         dataDir,
-        entry: bundle.victim,
+        entry: bundle.file("victim"),
         flags: victim === "power-cut-unsynced" ? [...LOAD_FLAGS, "--durability", "none"] : LOAD_FLAGS,
         env: {
           VICTIM_BASE: base,

@@ -1,7 +1,7 @@
 import { type Owner, ReverieError, toProtoOwner } from "@reverie/client";
 import type { RememberResponse } from "@reverie/proto/memory";
+import { between, pick, type Random } from "../../lib/random.js";
 import type { Expected, ExpectedOwner, Sent } from "../expected-owner.js";
-import { between, pick, type Random } from "../random.js";
 import { importMany, rememberMany, toNewEntry } from "./bulk-steps.js";
 import { chooseStep, type Desk, type Habits, type Step, type Surroundings } from "./habits.js";
 import { clear, clearAll, discard, moveToTrashAndBack } from "./owner-steps.js";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { atExit } from "../at-exit.js";
+import { atExit } from "../../lib/at-exit.js";
 
 export const FILE_SYSTEMS = ["ext4", "xfs"] as const;
 export type FileSystem = (typeof FILE_SYSTEMS)[number];

@@ -1,10 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Outcome } from "../../lib/scorecard.js";
+import { bundleService } from "../../lib/service-bundle.js";
 import { keptDirectory } from "../kept-directory.js";
 import { findingsOf } from "../kills/findings-of.js";
 import { type KillReport, runKills } from "../kills/run-kills.js";
-import { bundleService } from "../kills/service-bundle.js";
-import type { Context, Outcome, Part } from "../part.js";
+import { type Context, NONE, type Part, SOME } from "../part.js";
 import { cutRig } from "./cut-rig.js";
 import { FILE_SYSTEMS, type FileSystem, LoopDisk } from "./loop-disk.js";
 import { type NulTailReport, nulTails } from "./nul-tail.js";
@@ -18,12 +19,12 @@ export const powerCutsPart: Part = {
   name: "power-cuts",
   title: "Power cuts of a busy service on ext4 and XFS",
   measures: [
-    { id: "power_cut_lost", unit: "entries", wanted: "none" },
-    { id: "power_cut_resurrected", unit: "entries", wanted: "none" },
-    { id: "power_cut_wrong", unit: "answers", wanted: "none" },
-    { id: "power_cut_control", unit: "entries", wanted: "some" },
-    { id: "nul_tail_lost", unit: "entries", wanted: "none" },
-    { id: "nul_tail_control", unit: "entries", wanted: "some" },
+    { id: "power_cut_lost", unit: "entries", target: NONE },
+    { id: "power_cut_resurrected", unit: "entries", target: NONE },
+    { id: "power_cut_wrong", unit: "answers", target: NONE },
+    { id: "power_cut_control", unit: "entries", target: SOME },
+    { id: "nul_tail_lost", unit: "entries", target: NONE },
+    { id: "nul_tail_control", unit: "entries", target: SOME },
   ],
   obstacle,
   run: async (context) => {

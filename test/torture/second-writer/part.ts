@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { bundleService } from "../kills/service-bundle.js";
-import type { Part } from "../part.js";
+import { bundleService } from "../../lib/service-bundle.js";
+import { NONE, type Part, SOME } from "../part.js";
 import { Contest, OTHER_NETWORK } from "./contest.js";
 
 /** A round is four processes that are refused, and six that start. */
@@ -12,8 +12,8 @@ export const secondWriterPart: Part = {
   name: "second-writer",
   title: "A second process on one data directory",
   measures: [
-    { id: "second_writer_wins", unit: "tries", wanted: "none" },
-    { id: "second_writer_control", unit: "tries", wanted: "some" },
+    { id: "second_writer_wins", unit: "tries", target: NONE },
+    { id: "second_writer_control", unit: "tries", target: SOME },
   ],
   obstacle: () => {
     try {

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Part } from "../part.js";
+import { NONE, type Part, SOME } from "../part.js";
 import { fiuObstacle } from "./fiu.js";
 import { runSyncErrors } from "./run-sync-errors.js";
 
@@ -9,8 +9,8 @@ export const syncErrorPart: Part = {
   name: "sync-error",
   title: "One failed fdatasync: nothing acknowledged after it, others go on, health tells",
   measures: [
-    { id: "sync_error_failures", unit: "findings", wanted: "none" },
-    { id: "sync_error_control", unit: "findings", wanted: "some" },
+    { id: "sync_error_failures", unit: "findings", target: NONE },
+    { id: "sync_error_control", unit: "findings", target: SOME },
   ],
   obstacle: fiuObstacle,
   async run({ dir, size, seed, progress }) {

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createMemoryClient, type MemoryClient, toProtoOwner } from "@reverie/client";
 import { checkout, ServiceProcess } from "../../e2e/support/service-process.js";
-import { pick, type Random, seededRandom } from "../random.js";
+import { pick, type Random, seededRandom } from "../../lib/random.js";
 import { Fiu } from "./fiu.js";
 import { askHealth, type SaidHealth } from "./health.js";
 import { CHANGES, SyncOwner } from "./sync-owner.js";

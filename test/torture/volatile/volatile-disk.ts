@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { seededRandom } from "../random.js";
+import { seededRandom } from "../../lib/random.js";
 import { type VolatileFs, type VolatileFsOptions, volatileFs } from "./volatile-fs.js";
 
 export interface VolatileDiskOptions extends Omit<VolatileFsOptions, "random"> {

@@ -1,5 +1,5 @@
 import { closeSync, ftruncateSync, writeSync } from "node:fs";
-import { between, type Random, shuffle } from "../random.js";
+import { between, type Random, shuffle } from "../../lib/random.js";
 
 /** How the pretended kernel and disk behave. */
 export interface DiskHabits {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Fs, O_CREAT, O_EXCL, O_RDWR, realFs } from "../../../memory-service/src/store/jsonl/fs.js";
-import { seededRandom } from "../random.js";
+import { seededRandom } from "../../lib/random.js";
 import { setUp, syncDirectory, tree, visible } from "./volatile-support.js";
 
 const name = fc.constantFrom("a", "b", "d/a", "d/b", "e/a", "d", "e", "d/f");

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Fs, O_CREAT, O_RDWR } from "../../../memory-service/src/store/jsonl/fs.js";
-import { seededRandom } from "../random.js";
+import { seededRandom } from "../../lib/random.js";
 import { setUp, syncDirectory, tree, visible } from "./volatile-support.js";
 
 async function put(fs: Fs, path: string, content: string, position = 0): Promise<number> {

@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Outcome, type Part, sizeOf } from "./part.js";
-import { type PartReport, runPart } from "./scorecard.js";
+import { NONE, type Part, SOME, sizeOf } from "../torture/part.js";
+import { type Measure, type Outcome, type PartReport, runPart } from "./scorecard.js";
 
 const measures = [
-  { id: "harm", unit: "entries", wanted: "none" },
-  { id: "harm_control", unit: "entries", wanted: "some" },
-] as const;
+  { id: "harm", unit: "entries", target: NONE },
+  { id: "harm_control", unit: "entries", target: SOME },
+];
 
 function score(part: Partial<Part>): Promise<PartReport> {
   const dir = mkdtempSync(join(tmpdir(), "reverie-scorecard-"));
@@ -39,6 +39,18 @@ test("no harm, and a control that finds some, are ok", async () => {
 
 test("harm is not, nor is a control that finds nothing", async () => {
   expect(oks(await score(valued(1, 0)))).toEqual([false, false]);
+});
+
+test("a bound includes its value; an aim is told, and missed without harm", async () => {
+  const bounds: readonly Measure[] = [
+    { id: "harm", unit: "ms", target: { relation: "<=", value: 2.5 }, aim: { relation: "<=", value: 1 } },
+    { id: "harm_control", unit: "times", target: { relation: ">=", value: 300 } },
+  ];
+  const within = await score({ ...valued(2.5, 300), measures: bounds });
+  expect(within.results[0]).toEqual({ id: "harm", value: 2.5, unit: "ms", target: "<= 2.5", ok: true, aim: "<= 1" });
+  expect(oks(within)).toEqual([true, true]);
+  expect(oks(await score({ ...valued(2.51, 299.9), measures: bounds }))).toEqual([false, false]);
+  expect(oks(await score({ ...valued(Number.NaN, Number.NaN), measures: bounds }))).toEqual([false, false]);
 });
 
 test("what measured nothing is not ok: a part that can't run, breaks off, or leaves a value out", async () => {
