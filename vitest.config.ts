@@ -44,6 +44,8 @@ export default defineConfig({
           "memory-service/test/**/*.test.ts",
           "clients/*/test/**/*.test.ts",
           "scripts/test/**/*.test.ts",
+          "test/bench/**/*.test.ts",
+          "test/lib/**/*.test.ts",
           "test/torture/**/*.test.ts",
         ],
         testTimeoutMs: 20_000,

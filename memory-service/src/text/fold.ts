@@ -16,13 +16,18 @@ const DOTTED_I = /i\u0307+/g;
 
 const foldRare = (character: string): string => character.toUpperCase().toLowerCase();
 
+/** `fold` of it is its toLowerCase, character by character, and what isn't ASCII stays so. */
+export function foldsPlainly(text: string): boolean {
+  return !OTHER.test(text);
+}
+
 /**
  * The form in which texts are compared: NFKC, full case folding (ß = ss), ς = σ, no U+0307 after i, NFKC again.
  * Two texts match when their forms do; `fold(fold(x)) === fold(x)`. Cherokee folds to its small letters, as
  * toLowerCase has it, and not to its capitals: the same texts match. ı stays apart from i.
  */
 export function fold(text: string): string {
-  if (!OTHER.test(text)) return text.toLowerCase();
+  if (foldsPlainly(text)) return text.toLowerCase();
   let form = text.normalize("NFKC");
   if (APART.test(form)) form = form.normalize("NFD");
   form = form.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { JsonlStore } from "../../src/store/jsonl/jsonl-store.js";
 import { KINDS, type Kind, type NewEntry } from "../../src/store/store.js";
 import { fold } from "../../src/text/fold.js";
@@ -109,6 +109,12 @@ test("a search over many blocks finds what a scan of every text finds, in the sa
       truncated: false,
       scanned: live.length,
     });
+    // The same when others have their turn after each step.
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 1000));
+    const interrupted = await recallAll(store, query, { k: 10_000 });
+    clock.mockRestore();
+    expect(interrupted, query).toEqual({ entries, summary });
     const some = await recallAll(store, query, { k: 5, kinds: ["semantic"], since: 1500 });
     expect(some.entries).toEqual(expected.filter(({ kind, ts }) => kind === "semantic" && ts >= 1500).slice(0, 5));
   }

@@ -1,4 +1,8 @@
+import { resized } from "./columns.js";
 import { hashHigh, hashId, hashLow } from "./id-hash.js";
+
+/** A look into a large table waits for memory; many in a row wait together. */
+const PLACED_AT_ONCE = 1024;
 
 /** From an id's hash to entry numbers: 8 bytes an entry for the hash, and a table of open addressing. */
 export class IdTable {
@@ -7,26 +11,30 @@ export class IdTable {
   /** Entry number + 1; 0 for an empty place. */
   private places = new Uint32Array(16);
   private used = 0;
+  /** Entries from here on have no place yet. */
+  private unplaced = 0;
+  private count = 0;
 
   /** `isGone`: entries that need no place any more. */
   constructor(private readonly isGone: (i: number) => boolean) {}
 
-  /** Makes room for entry numbers below `capacity`. */
-  grow(capacity: number): void {
-    const low = new Uint32Array(capacity);
-    const high = new Uint32Array(capacity);
-    low.set(this.low);
-    high.set(this.high);
-    this.low = low;
-    this.high = high;
+  /** Makes room for entry numbers below `capacity`, which all have to be. */
+  resize(capacity: number): void {
+    this.low = resized(this.low, capacity);
+    this.high = resized(this.high, capacity);
+  }
+
+  /** Makes place for as many ids at once: else each growth places all anew. */
+  reserve(ids: number): void {
+    if (ids * 5 >= this.places.length * 3) this.rebuild(ids - this.used);
   }
 
   add(i: number, id: string): void {
-    if (this.used * 5 >= this.places.length * 3) this.rebuild();
     hashId(id);
     this.low[i] = hashLow();
     this.high[i] = hashHigh();
-    this.place(i);
+    this.count = i + 1;
+    if (this.count - this.unplaced >= PLACED_AT_ONCE) this.placeAll();
   }
 
   /** Entries whose id has this id's hash, oldest first; check the id itself. */
@@ -41,6 +49,7 @@ export class IdTable {
   }
 
   private findHash(low: number, high: number): number[] {
+    this.placeAll();
     const found: number[] = [];
     const mask = this.places.length - 1;
     for (let at = low & mask; this.places[at] !== 0; at = (at + 1) & mask) {
@@ -48,6 +57,12 @@ export class IdTable {
       if (this.low[i] === low && this.high[i] === high && !this.isGone(i)) found.push(i);
     }
     return found.length > 1 ? found.sort((a, b) => a - b) : found;
+  }
+
+  private placeAll(): void {
+    const unplaced = this.count - this.unplaced;
+    if ((this.used + unplaced) * 5 >= this.places.length * 3) this.rebuild(unplaced);
+    for (; this.unplaced < this.count; this.unplaced++) this.place(this.unplaced);
   }
 
   private place(i: number): void {
@@ -58,10 +73,11 @@ export class IdTable {
     this.used++;
   }
 
-  private rebuild(): void {
+  /** Leaves out what is gone, and makes place for `more`. */
+  private rebuild(more: number): void {
     const kept = this.places.filter((place) => place !== 0 && !this.isGone(place - 1));
     let size = this.places.length;
-    while (kept.length * 5 >= size * 2) size *= 2;
+    while (kept.length * 5 >= size * 2 || (kept.length + more) * 5 >= size * 3) size *= 2;
     this.places = new Uint32Array(size);
     this.used = 0;
     for (const place of kept) this.place(place - 1);

@@ -1,3 +1,5 @@
+import { fold, foldsPlainly } from "../../text/fold.js";
+import { resized } from "./columns.js";
 import { firstIndex } from "./first-index.js";
 import { IdTable } from "./id-table.js";
 import { LEGACY_ORD_BASE } from "./line.js";
@@ -9,6 +11,9 @@ import { Signatures } from "./signatures.js";
 /** A block ends before it passes this, unless one line alone is larger. */
 const BLOCK_BYTES = 16 * 1024;
 
+/** Room for entries to come, beside those that are there. */
+const MOST_ROOM = 1.25;
+
 const DEAD = 1;
 /** Older than the newest entry before it in the file, by (ts, ord). */
 const LATE = 2;
@@ -17,11 +22,13 @@ const STALE = 4;
 const LEGACY = 8;
 /** Written by PatchMeta: an export has to take the range out. */
 const PATCHED = 16;
+/** Its text folds to more than its small letters. */
+const FOLDED = 32;
 
 export interface IndexedEntry {
   readonly id: string;
-  /** As `fold` gives it; "" for a stale line. */
-  readonly folded: string;
+  /** "" for a stale line. */
+  readonly text: string;
   readonly ts: number;
   readonly seq: number;
   readonly ord: number;
@@ -111,6 +118,22 @@ export class LogIndex {
   isPatched(i: number): boolean {
     return (this.flagColumn[i] & PATCHED) !== 0;
   }
+  isPlain(i: number): boolean {
+    return (this.flagColumn[i] & FOLDED) === 0;
+  }
+
+  /** Makes room for as many entries at once: else each growth copies what is there. */
+  reserve(entries: number): void {
+    if (entries <= this.capacity) return;
+    this.resize(entries);
+    this.ids.reserve(entries);
+  }
+
+  /** Gives back room that `reserve` made in vain. */
+  trim(): void {
+    const room = Math.max(16, Math.ceil(this.count * MOST_ROOM));
+    if (this.capacity > room) this.resize(room);
+  }
 
   /** Entries must come in file order. Returns the entry's number. */
   add(entry: IndexedEntry): number {
@@ -128,7 +151,9 @@ export class LogIndex {
     if (this.ordColumn !== undefined) this.ordColumn[i] = entry.ord;
     this.ids.add(i, entry.id);
 
-    let flags = (entry.legacy ? LEGACY : 0) | (entry.patched ? PATCHED : 0);
+    const isAscii = entry.ascii && !entry.escaped;
+    const isPlain = isAscii || foldsPlainly(entry.text);
+    let flags = (entry.legacy ? LEGACY : 0) | (entry.patched ? PATCHED : 0) | (isPlain ? 0 : FOLDED);
     if (entry.stale) {
       flags |= STALE;
       this.staleCount++;
@@ -287,7 +312,9 @@ export class LogIndex {
     this.blockMaxOrd[block] = this.maxOrd;
     if (entry.escaped) this.blockFlags[block] |= 1;
     if (!entry.ascii) this.blockFlags[block] |= 2;
-    if (!entry.stale) this.signatures.add(entry.folded);
+    if (entry.stale) return;
+    if (entry.ascii && !entry.escaped) this.signatures.addAscii(entry.text);
+    else this.signatures.add(fold(entry.text));
   }
 
   private mergeLate(): void {
@@ -318,14 +345,18 @@ export class LogIndex {
   }
 
   private grow(): void {
-    this.capacity = this.capacity < 65536 ? Math.max(16, this.capacity * 2) : Math.ceil(this.capacity * 1.25);
-    this.tsColumn = resized(this.tsColumn, this.capacity);
-    this.seqColumn = resized(this.seqColumn, this.capacity);
-    this.offsetColumn = resized(this.offsetColumn, this.capacity);
-    this.lengthColumn = resized(this.lengthColumn, this.capacity);
-    this.ids.grow(this.capacity);
-    this.flagColumn = resized(this.flagColumn, this.capacity);
-    if (this.ordColumn !== undefined) this.ordColumn = resized(this.ordColumn, this.capacity);
+    this.resize(this.capacity < 65536 ? Math.max(16, this.capacity * 2) : Math.ceil(this.capacity * MOST_ROOM));
+  }
+
+  private resize(capacity: number): void {
+    this.capacity = capacity;
+    this.tsColumn = resized(this.tsColumn, capacity);
+    this.seqColumn = resized(this.seqColumn, capacity);
+    this.offsetColumn = resized(this.offsetColumn, capacity);
+    this.lengthColumn = resized(this.lengthColumn, capacity);
+    this.ids.resize(capacity);
+    this.flagColumn = resized(this.flagColumn, capacity);
+    if (this.ordColumn !== undefined) this.ordColumn = resized(this.ordColumn, capacity);
   }
 
   private growBlocks(): void {
@@ -340,10 +371,4 @@ export class LogIndex {
 
 export function legacyOrd(offset: number): number {
   return offset - LEGACY_ORD_BASE;
-}
-
-function resized<T extends Float64Array | Uint32Array | Uint16Array | Uint8Array>(column: T, capacity: number): T {
-  const larger = new (column.constructor as new (length: number) => T)(capacity);
-  larger.set(column);
-  return larger;
 }

@@ -1,5 +1,4 @@
 import { isAscii } from "node:buffer";
-import { fold } from "../../text/fold.js";
 import { firstIndex } from "./first-index.js";
 import { decodeLine, type EntryLine, type Line, type Range } from "./line.js";
 import { LogIndex, legacyOrd } from "./log-index.js";
@@ -104,7 +103,7 @@ export class LogState {
       case "stale":
         this.index.add({
           id: decoded.id,
-          folded: "",
+          text: "",
           ts: 0,
           seq: 0,
           ord: legacyOrd(offset),
@@ -183,13 +182,13 @@ export class LogState {
   }
 
   private addEntry(entry: EntryLine, line: Buffer, offset: number): void {
-    const folded = fold(entry.text);
+    const { isPlain = false } = entry;
     // An older writer's line in a log that was compacted: its offset alone would put it before its elders.
     const ord = entry.ord ?? (entry.legacy ? Math.max(legacyOrd(offset), this.newestLegacyOrd + 1) : entry.seq);
     if (ord < 0) this.newestLegacyOrd = Math.max(this.newestLegacyOrd, ord);
     this.index.add({
       id: entry.id,
-      folded,
+      text: entry.text,
       ts: entry.ts,
       seq: entry.seq,
       ord,
@@ -198,8 +197,8 @@ export class LogState {
       legacy: entry.legacy,
       patched: entry.was !== undefined,
       stale: false,
-      escaped: line.includes(0x5c) && NON_CANONICAL_ESCAPE.test(line.toString("latin1")),
-      ascii: isAscii(line),
+      escaped: !isPlain && line.includes(0x5c) && NON_CANONICAL_ESCAPE.test(line.toString("latin1")),
+      ascii: isPlain || isAscii(line),
     });
   }
 

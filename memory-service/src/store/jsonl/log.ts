@@ -10,6 +10,8 @@ import { countTornTails, keepTornTail } from "./torn-tail.js";
 
 /** Erased at once. */
 const ERASE_BYTES = 1024 * 1024;
+/** Shows how many entries the rest of a log may hold. */
+const SAMPLE_BYTES = 1024 * 1024;
 /** How long replaying may keep the event loop, milliseconds. */
 const SLICE_MS = 8;
 
@@ -173,8 +175,18 @@ export class Log {
   private async replay(size: number): Promise<{ erase: Range[]; tail: Buffer | undefined }> {
     const erase: Range[] = [];
     const slice = new TimeSlice(SLICE_MS);
+    const { index } = this.state;
+    let isReserved = false;
+    let tail: Buffer | undefined;
     for (const { at, length, bytes, ended } of logLines(this.options.fs, this.fd, size)) {
-      if (!ended) return { erase, tail: bytes };
+      if (!ended) {
+        tail = bytes;
+        break;
+      }
+      if (!isReserved && at >= SAMPLE_BYTES) {
+        isReserved = true;
+        index.reserve(Math.ceil(index.count * (size / at)));
+      }
       if (bytes === undefined) this.state.addLongLine({ at, len: length });
       else {
         const range = this.state.replay(bytes, at);
@@ -182,7 +194,8 @@ export class Log {
       }
       if (slice.isOver) await slice.giveWay();
     }
-    return { erase, tail: undefined };
+    if (isReserved) index.trim();
+    return { erase, tail };
   }
 
   /**

@@ -14,6 +14,8 @@ export class Query {
   readonly isAscii: boolean;
   /** How the text stands inside a JSON string; undefined when lines must be parsed to be searched. */
   readonly raw: string | undefined;
+  /** Its bytes, one a character, with small ASCII letters; undefined when it stands in other bytes too: in capitals. */
+  readonly bytes: string | undefined;
 
   constructor(text: string) {
     this.folded = fold(text);
@@ -23,6 +25,8 @@ export class Query {
     // A mark at its beginning would combine with what stands before it, and what that is differs inside JSON.
     const plain = JSON.stringify(this.folded).slice(1, -1) === this.folded && !/^\p{M}/u.test(this.folded);
     this.raw = plain ? this.folded : undefined;
+    const hasCapitals = [...this.folded].some((c) => c > "\x7f" && c.toUpperCase() !== c);
+    this.bytes = plain && !hasCapitals ? asBytes(Buffer.from(this.folded)) : undefined;
   }
 
   get matchesAll(): boolean {
@@ -44,6 +48,7 @@ export interface Match {
 export class LogSearch {
   private state: LogState;
   private countSeen: number;
+  private lateSeen: Uint32Array;
   private candidates: Uint32Array;
   /** The block to look into next. */
   private block: number;
@@ -66,7 +71,9 @@ export class LogSearch {
     this.countSeen = log.state.index.count;
     this.candidates = this.state.index.signatures.candidates(query.grams);
     this.block = this.state.index.blocks - 1;
-    this.late = this.state.index.lateEntries().count - 1;
+    const { entries, count } = this.state.index.lateEntries();
+    this.lateSeen = entries;
+    this.late = count - 1;
     this.settle();
   }
 
@@ -107,6 +114,10 @@ export class LogSearch {
     const { bound } = this;
     const { state } = this.log;
     if (bound === undefined) return;
+    const { entries, count } = state.index.lateEntries();
+    // Nothing has moved: what was passed over already isn't counted again.
+    if (state === this.state && state.index.count === this.countSeen && entries === this.lateSeen) return;
+    this.lateSeen = entries;
     if (this.lateMatch !== undefined) this.scanned--;
     // A patched entry has moved to the end: what was looked into before may hold no more, and newer blocks some of it.
     if (state !== this.state || state.index.count !== this.countSeen) {
@@ -120,7 +131,6 @@ export class LogSearch {
     }
     this.limit = bound;
     this.lateMatch = undefined;
-    const { entries, count } = state.index.lateEntries();
     let late = state.index.lateAtKey(bound.ts, bound.ord);
     while (late < count && this.isLeft(entries[late])) late++;
     this.late = late - 1;
@@ -225,18 +235,20 @@ export class LogSearch {
   /** The entries of a block that the text may be in, oldest first, by a search of the bytes as they are. */
   private suspects(block: number, bytes: Buffer, start: number): number[] {
     const { index } = this.state;
-    const { raw, isAscii } = this.query;
+    const { raw, bytes: needle, isAscii } = this.query;
     const begin = index.blockBegin(block);
     const end = index.blockEnd(block);
     const suspects: number[] = [];
     if (raw !== undefined && !index.isEscaped(block)) {
-      if (index.isAscii(block)) {
-        if (!isAscii) return suspects;
-        const text = bytes.toString("latin1").toLowerCase();
-        for (let i = begin, at = text.indexOf(raw); at >= 0; ) {
-          while (i + 1 < end && index.offset(i + 1) - start <= at) i++;
-          suspects.push(i);
-          at = i + 1 < end ? text.indexOf(raw, Math.max(at + 1, index.offset(i + 1) - start)) : -1;
+      if (index.isAscii(block) && !isAscii) return suspects;
+      if (needle !== undefined) {
+        const text = asBytes(bytes);
+        let at = text.indexOf(needle);
+        if (at < 0 && index.isAscii(block)) return suspects;
+        for (let i = begin; i < end; i++) {
+          const from = index.offset(i) - start;
+          if (at >= 0 && at < from) at = text.indexOf(needle, from);
+          if (!index.isPlain(i) || (at >= 0 && at < from + index.length(i))) suspects.push(i);
         }
         return suspects;
       }
@@ -255,4 +267,9 @@ export class LogSearch {
     if (!fold(line.text).includes(this.query.folded)) return undefined;
     return stored(this.log, i, line, metaOf(bytes, line));
   }
+}
+
+/** Changes bytes above ASCII too, but equal ones alike: what was equal is found, and what wasn't is looked at again. */
+function asBytes(bytes: Buffer): string {
+  return bytes.toString("latin1").toLowerCase();
 }
