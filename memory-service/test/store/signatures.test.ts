@@ -6,8 +6,8 @@ const ASCII = /^[\0-\x7f]*$/;
 // Of each script, so that grams of both kinds and across them come.
 const characters = [...'abcxyzABC019 .,-_/"\\\n~`', ..."éßçñйжщ", ..."東京都要素引数は", ..."모듈을", ..."👍🏽"];
 
-/** 139 blocks: four groups, ten blocks behind them, and the open one. */
-const BLOCKS = 4 * 32 + 11;
+/** A line of 16 groups, two groups behind it, ten blocks behind them, and the open one. */
+const BLOCKS = (16 + 2) * 32 + 11;
 
 describe("Signatures", () => {
   const random = generator(7);

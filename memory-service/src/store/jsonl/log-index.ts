@@ -77,6 +77,8 @@ export class LogIndex {
   private blockFirst = new Uint32Array(16);
   /** Live entries of a block that are not late. */
   private blockLive = new Uint16Array(16);
+  /** The same of 32 blocks. */
+  private groupLive = new Uint32Array(1);
   /** The newest (ts, ord) up to the end of the block. */
   private blockMaxTs = new Float64Array(16);
   private blockMaxOrd = new Float64Array(16);
@@ -185,8 +187,11 @@ export class LogIndex {
     }
     this.live--;
     this.liveBytes -= this.lengthColumn[i] + 1;
-    if ((flags & LATE) === 0) this.blockLive[this.blockOf(i)]--;
-    else if (++this.lateDead > 1024 && this.lateDead * 2 > this.lateCount) this.purgeLate();
+    if ((flags & LATE) === 0) {
+      const block = this.blockOf(i);
+      this.blockLive[block]--;
+      this.groupLive[block >>> 5]--;
+    } else if (++this.lateDead > 1024 && this.lateDead * 2 > this.lateCount) this.purgeLate();
   }
 
   /** A live line turned out to be damaged. */
@@ -229,6 +234,10 @@ export class LogIndex {
   }
   liveInBlock(block: number): number {
     return this.blockLive[block];
+  }
+  /** Of blocks 32 × `group` and the 31 behind it. */
+  liveInGroup(group: number): number {
+    return this.groupLive[group];
   }
   blockTs(block: number): number {
     return this.blockMaxTs[block];
@@ -307,7 +316,10 @@ export class LogIndex {
       this.blocks++;
     }
     const block = this.blocks - 1;
-    if ((flags & (LATE | STALE)) === 0) this.blockLive[block]++;
+    if ((flags & (LATE | STALE)) === 0) {
+      this.blockLive[block]++;
+      this.groupLive[block >>> 5]++;
+    }
     this.blockMaxTs[block] = this.maxTs;
     this.blockMaxOrd[block] = this.maxOrd;
     if (entry.escaped) this.blockFlags[block] |= 1;
@@ -363,6 +375,7 @@ export class LogIndex {
     const capacity = Math.ceil(this.blockFirst.length * 1.5);
     this.blockFirst = resized(this.blockFirst, capacity);
     this.blockLive = resized(this.blockLive, capacity);
+    this.groupLive = resized(this.groupLive, (capacity >>> 5) + 1);
     this.blockMaxTs = resized(this.blockMaxTs, capacity);
     this.blockMaxOrd = resized(this.blockMaxOrd, capacity);
     this.blockFlags = resized(this.blockFlags, capacity);

@@ -169,8 +169,16 @@ export class LogSearch {
           this.block = -1;
           break;
         }
-        this.scanned += index.liveInBlock(this.block);
-        this.block--;
+        // 32 blocks at once, of which none can match and none is too old.
+        const group = this.block >>> 5;
+        const first = group * 32;
+        if (this.block === first + 31 && this.candidates[group] === 0 && index.blockTs(first) >= this.since) {
+          this.scanned += index.liveInGroup(group);
+          this.block -= 32;
+        } else {
+          this.scanned += index.liveInBlock(this.block);
+          this.block--;
+        }
       }
       if (this.block >= 0 && index.blockTs(this.block) < this.since) this.block = -1;
     }

@@ -1,5 +1,6 @@
 // Which blocks of a log can hold a text: a filter of folded grams a block, stored
-// bit-sliced, 32 blocks a group, so that one word answers for 32 blocks.
+// bit-sliced, 32 blocks a group, so that one word answers for 32 blocks; and 16 groups
+// side by side, so that one cache line answers for 512.
 //
 // All trigrams are hashed into it; where a character outside ASCII takes part, also
 // bigrams and single characters. For ASCII's, of which there are few, each has a bit
@@ -18,6 +19,7 @@ const FIRST_SINGLE = FIRST_PAIR + PAIR_CLASSES * PAIR_CLASSES;
 const WORDS = Math.ceil((FIRST_SINGLE + 128) / 32);
 const BITS = WORDS * 32;
 const BLOCKS_PER_GROUP = 32;
+const GROUPS_PER_LINE = 16;
 
 const SMALL = Uint8Array.from({ length: 128 }, (_, c) => String.fromCharCode(c).toLowerCase().charCodeAt(0));
 /** The bit of each pair of ASCII characters. */
@@ -36,7 +38,10 @@ export class Signatures {
   private open = new Uint8Array(0);
   /** Of sealed blocks that make no group yet. */
   private recent: Int32Array[] = [];
-  private readonly groups: Int32Array[] = [];
+  /** Of groups that make no line yet. */
+  private groups: Int32Array[] = [];
+  /** A bit's words of 16 groups, then the next bit's. */
+  private readonly lines: Int32Array[] = [];
   private sealed = 0;
 
   add(folded: string): void {
@@ -80,16 +85,28 @@ export class Signatures {
     if (this.recent.length < BLOCKS_PER_GROUP) return;
     this.groups.push(sliced(this.recent));
     this.recent = [];
+    if (this.groups.length < GROUPS_PER_LINE) return;
+    this.lines.push(interleaved(this.groups));
+    this.groups = [];
   }
 
   /** The blocks that may hold the grams, one word for 32 blocks; the open block is the last. */
   candidates(grams: readonly number[]): Uint32Array {
     const words = new Uint32Array((this.sealed >>> 5) + 1);
-    for (let g = 0; g < this.groups.length; g++) {
-      const group = this.groups[g];
+    let word = 0;
+    for (const line of this.lines) {
+      words.fill(-1, word, word + GROUPS_PER_LINE);
+      for (let i = 0, left = -1; i < grams.length && left !== 0; i++) {
+        const at = grams[i] * GROUPS_PER_LINE;
+        left = 0;
+        for (let g = 0; g < GROUPS_PER_LINE; g++) left |= words[word + g] &= line[at + g];
+      }
+      word += GROUPS_PER_LINE;
+    }
+    for (const group of this.groups) {
       let bits = -1;
       for (let i = 0; i < grams.length && bits !== 0; i++) bits &= group[grams[i]];
-      words[g] = bits;
+      words[word++] = bits;
     }
     let last = 0;
     for (let slot = 0; slot < this.recent.length; slot++) {
@@ -97,7 +114,7 @@ export class Signatures {
       if (grams.every((bit) => (block[bit >>> 5] & (1 << (bit & 31))) !== 0)) last |= 1 << slot;
     }
     if (grams.every((bit) => this.open[bit] === 1)) last |= 1 << this.recent.length;
-    words[this.groups.length] = last;
+    words[word] = last;
     return words;
   }
 }
@@ -129,6 +146,14 @@ function sliced(blocks: readonly Int32Array[]): Int32Array {
     }
   }
   return group;
+}
+
+function interleaved(groups: readonly Int32Array[]): Int32Array {
+  const line = new Int32Array(BITS * GROUPS_PER_LINE);
+  for (const [g, group] of groups.entries()) {
+    for (let bit = 0; bit < BITS; bit++) line[bit * GROUPS_PER_LINE + g] = group[bit];
+  }
+  return line;
 }
 
 /** The grams that a text holding `folded` must have, the most telling first; none means that every block may. */
